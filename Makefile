@@ -1,0 +1,92 @@
+# Needs a Python ≥ 3.11 and make; everything else is brought along, into .tools/ (uv) and .venv/ (lightsched).
+# `make` alone lists the commands.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.7
+WORKERS ?= 2
+EXAMPLES ?= 5000
+KILLS ?= 100
+ARGS ?=
+
+UV := .tools/bin/uv
+BIN := .venv/bin
+READY := .venv/.ready
+MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard injectors/*/pyproject.toml executors/*/pyproject.toml))
+PYTEST := $(BIN)/python -m pytest $(ARGS)
+
+# The machine's Python or none: uv must not fetch one of its own.
+export UV_PYTHON_DOWNLOADS := never
+export UV_NO_PROGRESS := 1
+# uv does not read pip's settings; whoever told pip about an index means uv as well.
+USE_INDEX = index="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$(.tools/bin/pip config get global.index-url 2>/dev/null || true)}}"; \
+	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check lint format simulate mutants crash bench schema lock clean
+.DELETE_ON_ERROR:
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(READY) ## set up .venv: afterwards .venv/bin/lightsched is the command
+
+run: setup ## start lightsched on this machine, nothing else needed
+	$(BIN)/lightsched dev $(ARGS)
+
+test: setup lint ## lint, then all tests but the long ones
+	$(PYTEST) -n $(WORKERS) -m "not slow"
+
+check: setup lint ## quick: lint and unit tests
+	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit
+
+lint: setup ## ruff and mypy, changing nothing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: setup ## put the code into shape
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+simulate: setup ## long simulation on a virtual clock (EXAMPLES=5000)
+	LIGHTSCHED_SIM_EXAMPLES=$(EXAMPLES) $(PYTEST) -n $(WORKERS) --timeout=0 tests/simulation
+
+mutants: setup ## break the heart on purpose, and see that the tests notice
+	$(BIN)/python tests/mutants/run.py $(ARGS)
+
+crash: setup ## kill -9 a server under load, many times (KILLS=100)
+	LIGHTSCHED_CRASH_KILLS=$(KILLS) $(PYTEST) --timeout=0 tests/chaos
+
+bench: setup ## measure, beside the limits of the machine
+	$(BIN)/python -m benchmarks.run $(ARGS)
+
+schema: setup ## write docs/schema/*.json from the model
+	$(BIN)/python -m lightsched.event.schema
+
+lock: $(UV) ## choose versions anew (one package: ARGS="--upgrade-package NAME", all: ARGS=--upgrade)
+	@$(USE_INDEX); $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev \
+		--no-emit-package lightsched $(foreach m,$(MEMBERS),--no-emit-package lightsched-$(notdir $m)) \
+		--custom-compile-command "make lock" $(ARGS) \
+		--output-file requirements.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
+
+clean: ## remove everything that was made here
+	rm -rf .tools .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .schemathesis .coverage* dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock $(addsuffix /pyproject.toml,$(MEMBERS)) $(UV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		$(UV) venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv
+	@echo "Setting up .venv …"
+	@$(USE_INDEX); $(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . $(addprefix --editable ,$(MEMBERS))
+	@touch $@
+
+$(UV):
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "No $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$$($(PYTHON) --version) is too old, lightsched needs 3.11: name a newer one, as in make PYTHON=python3.12" >&2; exit 1; }
+	@rm -rf .tools; $(PYTHON) -m venv .tools || \
+		{ rm -rf .tools; echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@

@@ -1,0 +1,208 @@
+"""What does a command do, and what is the answer? Each function below is one command; the answer is definite.
+
+`TOO_LATE` is the answer where the command came after what it wanted to prevent: a one-shot that is out at an executor,
+or an event that is over. A command that asks for what is already so gets the answer it would have got the first time.
+"""
+
+from msgspec import structs
+
+from lightsched.engine.draft import Draft, moved
+from lightsched.engine.missed import catch_up_with
+from lightsched.engine.runs import drop_runs, new_run, settle, start, start_queued
+from lightsched.engine.state import Phase, State
+from lightsched.engine.step import Follow
+from lightsched.event.command import ASSIGNED, WHO, Command, definition_of
+from lightsched.event.model import Op, encoder
+from lightsched.event.record import Record
+from lightsched.event.schedule import first_due
+from lightsched.event.status import FINAL, Outcome, Signal, Status
+from lightsched.timing import parse_duration
+
+MAX_TRIGGERS_AT_ONCE = 50
+"""Each takes a due of its own, a ms apart; fewer than the shortest interval has, so that they never meet a scheduled one."""
+
+
+def apply(draft: Draft, command: Command) -> None:
+    """Carry out one command, or send it home."""
+    if command.home != draft.rules.partition:
+        forward(draft, command)
+    else:
+        _COMMANDS[command.op](draft, command)
+
+
+def forward(draft: Draft, command: Command) -> None:
+    """The command landed in another partition than its event lives in: append it there, with its identity fixed.
+
+    Durations count from the first append, so `in` becomes `at` here.
+    """
+    event = command.event
+    if event.in_ is not None:
+        event.at = command.appended_ms + parse_duration(event.in_)
+        event.in_ = None
+    headers = ((ASSIGNED, b"1"), *((name, value) for name, value in command.record.headers if name == WHO))
+    record = Record(event.key.encode(), encoder.encode(event), headers)
+    draft.step.follows.append(Follow(draft.rules.limits.names.events, command.home, record))
+    draft.answer(command, Outcome.FORWARDED, None, None)
+
+
+def schedule(draft: Draft, command: Command) -> None:
+    """Accept an event: new, in place of another definition, or not at all."""
+    name, event = command.identity, command.event
+    on_conflict = event.on_conflict
+    old = draft.state(name)
+    definition, fingerprint = definition_of(event, command.appended_ms)
+    if old is None or old.status is Status.CANCELLED:
+        outcome = Outcome.SCHEDULED
+    elif old.fingerprint == fingerprint or on_conflict == "keep":
+        return draft.answer(command, Outcome.UNCHANGED, old, old)
+    elif on_conflict == "reject":
+        error = "an event with this identity exists: cancel it first, or send on_conflict `replace`"
+        return draft.answer(command, Outcome.REJECTED, old, old, error)
+    else:
+        outcome = Outcome.REPLACED
+    state = _accepted(draft, command, old, fingerprint)
+    draft.define(name, definition, event)
+    return draft.answer(command, outcome, draft.put(name, state), old)
+
+
+def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: bytes) -> State:
+    name, event, appended_ms = command.identity, command.event, command.appended_ms
+    due_ms = first_due(event, name, appended_ms)
+    state = State(
+        revision=1,
+        status=Status.NOT_STARTED,
+        created_ms=appended_ms,
+        appended_ms=appended_ms,
+        fingerprint=fingerprint,
+        seq=draft.seq(),
+        priority=event.priority,
+        due_ms=due_ms,
+    )
+    if old is not None:
+        why = f"revision {old.revision + 1} has taken its place"
+        old = drop_runs(draft, name, old, why)
+        state = structs.replace(
+            state,
+            revision=old.revision + 1,
+            status=moved(old.status, Signal.REPLACED),
+            created_ms=old.created_ms,
+            paused=old.paused,
+            runs=old.runs,
+            fired=old.fired,
+            failures=old.failures,
+            last_ms=old.last_ms,
+            newest_due_ms=old.newest_due_ms,
+            oldest_run_ms=old.oldest_run_ms,
+            trail=old.trail,
+        )
+        state = draft.note(state, "replaced", f"revision {state.revision}")
+    if old is None or old.status in FINAL:
+        draft.begin()
+    if due_ms is None or (not event.repeats and due_ms < appended_ms - draft.rules.limits.keep_ms):
+        return draft.note(draft.end(state, Status.EXPIRED), "too_old")
+    return state
+
+
+def cancel(draft: Draft, command: Command) -> None:
+    """Fire no more. What is out at an executor goes on."""
+    state = draft.state(command.identity)
+    if state is None:
+        return draft.answer(command, Outcome.NOT_FOUND, None, None)
+    if state.status is Status.CANCELLED:
+        return draft.answer(command, Outcome.CANCELLED, state, state)
+    if error := _too_late(draft, command, state):
+        return draft.answer(command, Outcome.TOO_LATE, state, state, error)
+    old = state
+    state = drop_runs(draft, command.identity, state, "the event was cancelled")
+    state = draft.end(state, moved(state.status, Signal.CANCELLED))
+    state = draft.note(state, "cancelled", command.event.reason)
+    return draft.answer(command, Outcome.CANCELLED, draft.put(command.identity, state), old)
+
+
+def pause(draft: Draft, command: Command) -> None:
+    """Fire nothing until resumed. What is out at an executor goes on."""
+    state = draft.state(command.identity)
+    if state is None:
+        return draft.answer(command, Outcome.NOT_FOUND, None, None)
+    if state.paused:
+        return draft.answer(command, Outcome.PAUSED, state, state)
+    if error := _too_late(draft, command, state):
+        return draft.answer(command, Outcome.TOO_LATE, state, state, error)
+    old = state
+    runs = tuple(
+        structs.replace(run, phase=Phase.QUEUED) if run.phase is Phase.WAITING else run for run in state.runs
+    )
+    state = structs.replace(state, paused=True, status=moved(state.status, Signal.PAUSED), runs=runs)
+    state = draft.note(state, "paused", command.event.reason)
+    return draft.answer(command, Outcome.PAUSED, draft.put(command.identity, state), old)
+
+
+def resume(draft: Draft, command: Command) -> None:
+    """Go on after a pause; `catch_up` says what becomes of the occurrences that were missed meanwhile."""
+    name = command.identity
+    state = draft.state(name)
+    if state is None:
+        return draft.answer(command, Outcome.NOT_FOUND, None, None)
+    if state.status in FINAL:
+        return draft.answer(command, Outcome.TOO_LATE, state, state, "the event is over")
+    if not state.paused:
+        return draft.answer(command, Outcome.RESUMED, state, state)
+    old = state
+    event = draft.event(name)
+    state = structs.replace(state, paused=False, status=moved(state.status, Signal.RESUMED))
+    state = draft.note(state, "resumed", command.event.reason)
+    if event.repeats and state.due_ms is not None and state.due_ms <= draft.now_ms:
+        state = catch_up_with(draft, name, state, event, draft.now_ms + 1, "paused")
+    state, ended = start_queued(draft, name, state, event)
+    state = settle(draft, name, state, ended)
+    return draft.answer(command, Outcome.RESUMED, draft.put(name, state), old)
+
+
+def trigger(draft: Draft, command: Command) -> None:
+    """Run now: a recurrence once more, a one-shot instead of later. The window does not hold for it, the rest does."""
+    name = command.identity
+    state = draft.state(name)
+    if state is None:
+        return draft.answer(command, Outcome.NOT_FOUND, None, None)
+    if error := _too_late(draft, command, state):
+        return draft.answer(command, Outcome.TOO_LATE, state, state, error)
+    old = state
+    event = draft.event(name)
+    if event.repeats and event.overlap == "skip" and state.runs:
+        return draft.answer(command, Outcome.TOO_LATE, state, state, "the previous run is not over, and overlap is `skip`")
+    if len(state.runs) >= draft.rules.active_runs:
+        return draft.answer(command, Outcome.QUOTA, state, state, "too many unfinished runs of this event")
+    if state.newest_due_ms > draft.now_ms + MAX_TRIGGERS_AT_ONCE:
+        return draft.answer(command, Outcome.QUOTA, state, state, "triggered too often at the same instant: try again")
+    state = draft.note(state, "triggered", command.event.reason)
+    waits = None if event.repeats else next((run for run in state.runs if run.revision == state.revision), None)
+    if not event.repeats:
+        state = structs.replace(state, due_ms=None, paused=False)
+    if waits is None:
+        due_ms = max(draft.now_ms, state.newest_due_ms + 1)
+        due_ms += due_ms == state.due_ms
+        state = structs.replace(state, newest_due_ms=due_ms)
+        run = new_run(draft, state, event, due_ms)
+    else:
+        run = waits
+    state, ended = start(draft, name, state, event, structs.replace(run, at_ms=draft.now_ms))
+    state = settle(draft, name, state, ended)
+    return draft.answer(command, Outcome.TRIGGERED, draft.put(name, state), old)
+
+
+def _too_late(draft: Draft, command: Command, state: State) -> str:
+    if state.status in FINAL:
+        return f"the event is over: {state.status}"
+    out = any(run.phase is Phase.DELIVERED and run.revision == state.revision for run in state.runs)
+    if out and not draft.event(command.identity).repeats:
+        return "it is delivered and running"
+    return ""
+
+
+_COMMANDS = {
+    Op.SCHEDULE: schedule,
+    Op.CANCEL: cancel,
+    Op.PAUSE: pause,
+    Op.RESUME: resume,
+    Op.TRIGGER: trigger,
+}

@@ -1,0 +1,88 @@
+"""Why did it fire, or why did it not? The decisions about an event, in words, oldest first."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lightsched.engine.state import FinishedRun, Phase, State
+from lightsched.event.model import Event
+from lightsched.event.status import FINAL, Status
+from lightsched.timing import format_utc
+
+WORDS = {
+    "replaced": "A new definition took the place of the old one: {}.",
+    "too_old": "It was older than the history when it arrived, so it expired at once.",
+    "cancelled": "It was cancelled. {}",
+    "paused": "It was paused. {}",
+    "resumed": "It was resumed. {}",
+    "triggered": "It was triggered by hand. {}",
+    "until_success": "It stopped at its first success, as `until` says.",
+    "moved_into_window": "It was due outside its window and was moved to the next opening, {}.",
+    "retry_moved": "The retry fell outside the window and was moved: {}.",
+    "missed_paused": "{} occurrence(s) fell into the pause and were dropped, as `catch_up` says.",
+    "missed_late": "{} occurrence(s) were more than a minute late and were dropped, as `catch_up` says.",
+    "missed_window": "An occurrence could not go before the recurrence ended at {}: the window was closed.",
+    "skipped_overlap": "The occurrence of {} was skipped: the previous run was not over, and `overlap` is `skip`.",
+    "skipped_active_runs": "The occurrence of {} was skipped: too many runs of this event are unfinished.",
+}
+"""What the trail of a state remembers, in words."""
+
+_WAITING_FOR = {
+    Phase.DELIVERED: "is out at an executor; without a word it times out at {at}",
+    Phase.RETRY: "will be tried again at {at}",
+    Phase.WAITING: "waits for a slot of its tenant",
+    Phase.QUEUED: "waits for the previous run to end",
+}
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One decision, in words."""
+
+    at: str
+    text: str
+
+
+def explain(state: State, event: Event, runs: Sequence[tuple[int, FinishedRun]], words: str) -> list[Reason]:
+    """The story of an event: `runs` are its last finished runs by due, `words` say when it fires."""
+    story: list[tuple[int, str]] = [(state.created_ms, f"It was scheduled: {words}.")]
+    story.extend((step.at_ms, WORDS[step.what].format(step.detail).strip()) for step in state.trail)
+    for due_ms, run in runs:
+        story.extend(
+            (attempt.delivered_ms, f"The run due {format_utc(due_ms)} was delivered{_nth(attempt.attempt)}{_late(due_ms, attempt)}.")
+            for attempt in run.attempts
+        )
+        if run.status is not Status.SUCCESS or event.tracked:
+            why = f": {run.error}" if run.error else ""
+            story.append((run.finished_ms, f"The run due {format_utc(due_ms)} ended {run.status}{why}."))
+    for out in state.runs:
+        story.extend(
+            (attempt.delivered_ms, f"The run due {format_utc(out.due_ms)} was delivered{_nth(attempt.attempt)}.")
+            for attempt in out.attempts
+        )
+    story.sort(key=lambda line: line[0])
+    reasons = [Reason(format_utc(at_ms), text) for at_ms, text in story]
+    return [*reasons, *(Reason("", text) for text in _now(state))]
+
+
+def _now(state: State) -> list[str]:
+    lines = [
+        f"The run due {format_utc(run.due_ms)} {_WAITING_FOR[run.phase].format(at=format_utc(run.at_ms))}."
+        for run in state.runs
+    ]
+    if state.status in FINAL:
+        lines.append(f"It is over: {state.status}.")
+    elif state.paused:
+        lines.append("It is paused: nothing fires until it is resumed.")
+    elif state.due_ms is not None:
+        lines.append(f"It fires next at {format_utc(state.due_ms)}.")
+    return lines
+
+
+def _nth(attempt: int) -> str:
+    return f" (attempt {attempt})" if attempt > 1 else ""
+
+
+def _late(due_ms: int, attempt: object) -> str:
+    delivered_ms = getattr(attempt, "delivered_ms", due_ms)
+    late_ms = delivered_ms - due_ms
+    return f", {late_ms / 1000:.1f} s after its time" if late_ms >= 1000 and getattr(attempt, "attempt", 1) == 1 else ""

@@ -1,0 +1,97 @@
+"""What fires now? Whatever the due index holds with due ≤ now, however late, in the order of the index."""
+
+from msgspec import structs
+
+from lightsched.engine.draft import Draft
+from lightsched.engine.missed import catch_up_with, next_due
+from lightsched.engine.rules import LATE_MS
+from lightsched.engine.runs import new_run, settle, start
+from lightsched.engine.state import Phase, State
+from lightsched.engine.view import Entry
+from lightsched.event.identity import Identity
+from lightsched.event.model import Event
+from lightsched.event.schedule import plan_of, window_of
+from lightsched.event.status import FINAL
+from lightsched.timing import format_utc
+
+_CHUNK = 256
+"""Definitions are read so many at a time: payloads may be large."""
+
+
+def fire_due(draft: Draft) -> None:
+    """Fire what is due, as far as a step may go."""
+    rules = draft.rules
+    entries = draft.view.due(draft.now_ms, rules.step_fires)
+    draft.load(entry.identity for entry in entries)
+    for i in range(0, len(entries), _CHUNK):
+        chunk = entries[i : i + _CHUNK]
+        draft.load_events([entry.identity for entry in chunk])
+        for entry in chunk:
+            if draft.bytes >= rules.step_bytes:
+                draft.step.more = True
+                return
+            fire(draft, entry)
+    draft.step.more = draft.step.more or len(entries) == rules.step_fires
+
+
+def fire(draft: Draft, entry: Entry) -> None:
+    """Fire one entry, unless this step has already made it void."""
+    name = entry.identity
+    state = draft.state(name)
+    if state is None or state.paused or state.status in FINAL:
+        return
+    event = draft.event(name)
+    if state.due_ms == entry.due_ms and state.seq == entry.seq:
+        draft.put(name, occur(draft, name, state, event))
+        return
+    for run in state.runs:
+        if run.phase is Phase.RETRY and run.at_ms == entry.due_ms and run.seq == entry.seq:
+            state, ended = start(draft, name, state, event, run)
+            draft.put(name, settle(draft, name, state, ended))
+            return
+
+
+def occur(draft: Draft, name: Identity, state: State, event: Event) -> State:
+    """The next occurrence of an event is due: make a run of it, and look for the one after."""
+    now_ms = draft.now_ms
+    due_ms = state.due_ms
+    assert due_ms is not None
+    late = now_ms - due_ms > LATE_MS
+    if late and event.repeats:
+        state = catch_up_with(draft, name, state, event, now_ms - LATE_MS, "late")
+        due_ms = state.due_ms
+        if due_ms is None or due_ms > now_ms:
+            return state
+        late = now_ms - due_ms > LATE_MS
+    if late and event.window is not None:
+        open_ms = window_of(event.window, event.timezone).open_at(now_ms)
+        if open_ms > now_ms:
+            return _wait_for_window(draft, name, state, event, open_ms)
+    following_ms = None
+    if event.repeats and (event.max_runs is None or state.counted + 1 < event.max_runs):
+        following_ms = plan_of(event, name, state.appended_ms).after(due_ms)
+    if state.runs and event.overlap == "skip":
+        return _skip(draft, state, "overlap", due_ms, plan_of(event, name, state.appended_ms).after(due_ms))
+    if len(state.runs) >= draft.rules.active_runs:
+        return _skip(draft, state, "active_runs", due_ms, plan_of(event, name, state.appended_ms).after(due_ms))
+    run = new_run(draft, state, event, due_ms)
+    state = structs.replace(
+        state, due_ms=following_ms, counted=state.counted + 1, newest_due_ms=max(due_ms, state.newest_due_ms)
+    )
+    state, ended = start(draft, name, state, event, run)
+    return settle(draft, name, state, ended)
+
+
+def _wait_for_window(draft: Draft, name: Identity, state: State, event: Event, open_ms: int) -> State:
+    """It is long past its time and the window has closed: it goes at the next opening, as one with what falls there."""
+    if event.repeats:
+        ends_ms = plan_of(event, name, state.appended_ms).ends_ms
+        if ends_ms is not None and open_ms > ends_ms:
+            draft.miss("window")
+            return next_due(draft, draft.note(state, "missed_window", format_utc(ends_ms)), None)
+    return structs.replace(draft.note(state, "moved_into_window", format_utc(open_ms)), due_ms=open_ms)
+
+
+def _skip(draft: Draft, state: State, reason: str, due_ms: int, following_ms: int | None) -> State:
+    draft.miss(reason)
+    return next_due(draft, draft.note(state, f"skipped_{reason}", format_utc(due_ms)), following_ms)

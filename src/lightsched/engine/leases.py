@@ -1,0 +1,54 @@
+"""Whose time has run out? Deliveries without a report, runs that waited until they expired, events to forget."""
+
+from msgspec import structs
+
+from lightsched.engine.draft import Draft
+from lightsched.engine.runs import finish, timed_out
+from lightsched.engine.state import Phase, State
+from lightsched.event.identity import Identity
+from lightsched.event.status import Status
+
+_RUNS_FORGOTTEN_AT_ONCE = 1_000
+_END_OF_TIME_MS = 1 << 62
+
+
+def run_out(draft: Draft) -> None:
+    """Deal with every lease, expiry and time to forget that has passed, as far as a step may go."""
+    names = draft.view.leases(draft.now_ms, draft.rules.step_leases)
+    draft.load(names)
+    for name in dict.fromkeys(names):
+        state = draft.state(name)
+        if state is not None:
+            _run_out(draft, name, state)
+    draft.step.more = draft.step.more or len(names) == draft.rules.step_leases
+
+
+def _run_out(draft: Draft, name: Identity, state: State) -> None:
+    now_ms = draft.now_ms
+    seqs = [run.seq for run in state.runs]
+    for seq in seqs:
+        run = next((run for run in state.runs if run.seq == seq), None)
+        if run is None:
+            continue
+        if run.phase is Phase.DELIVERED and run.at_ms <= now_ms:
+            state = timed_out(draft, name, state, run)
+        elif run.phase in (Phase.WAITING, Phase.QUEUED) and 0 < run.expires_ms <= now_ms:
+            state = finish(draft, name, state, run, Status.EXPIRED, error="it expired while it waited for its turn")
+    draft.put(name, state)
+    if state.forget_ms is not None and state.forget_ms <= now_ms:
+        _forget(draft, name, state)
+
+
+def _forget(draft: Draft, name: Identity, state: State) -> None:
+    """An event leaves the history with its runs; one whose last run is still out stays a while longer."""
+    keep_ms = draft.rules.limits.keep_ms
+    if state.runs:
+        draft.put(name, structs.replace(state, forget_ms=draft.now_ms + max(keep_ms, 1)))
+        return
+    old = draft.view.runs_before(name, _END_OF_TIME_MS, _RUNS_FORGOTTEN_AT_ONCE)
+    for key in old:
+        draft.step.runs[key] = None
+    if len(old) == _RUNS_FORGOTTEN_AT_ONCE:
+        draft.step.more = True
+        return
+    draft.forget(name)

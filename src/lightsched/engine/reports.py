@@ -1,0 +1,141 @@
+"""What does a report change? The run it is about, if that is still waiting for it; otherwise nothing, and that is said."""
+
+from hashlib import blake2b
+from hmac import compare_digest
+
+from msgspec import structs
+
+from lightsched.engine.draft import Draft, moved
+from lightsched.engine.runs import fail, finish, with_run
+from lightsched.engine.state import Phase, Run, State
+from lightsched.engine.step import Answer, DeadLetter, Follow
+from lightsched.event import status as machine
+from lightsched.event.check import AUTO, check
+from lightsched.event.command import ASSIGNED, decode
+from lightsched.event.delivery import DeliveryName, token_of
+from lightsched.event.errors import InvalidEvent, invalid
+from lightsched.event.identity import parts
+from lightsched.event.model import encoder
+from lightsched.event.record import Appended, Record
+from lightsched.event.report import Report, ReportStatus, decode_report
+from lightsched.event.status import Signal, Status
+from lightsched.event.tenant import home
+from lightsched.timing import parse_duration
+
+SIGNALS = {
+    ReportStatus.CLAIMED: Signal.CLAIMED,
+    ReportStatus.PROCESSING: Signal.HEARTBEAT,
+    ReportStatus.SUCCESS: Signal.SUCCEEDED,
+    ReportStatus.RETRIABLE_FAILURE: Signal.FAILED,
+    ReportStatus.FATAL_FAILURE: Signal.GAVE_UP,
+}
+
+FORBIDDEN = "forbidden"
+IGNORED = {
+    FORBIDDEN: "the token does not belong to this delivery",
+    "unknown": "no such event: it is over and forgotten, or was never here",
+    "finished": "the run is over",
+    "stale": "another attempt has taken its place",
+    "late": "its lease has run out, and the next attempt is on its way",
+    "repeated": "this was reported before",
+}
+"""Why a report changed nothing: the reason as counted, and in words."""
+
+
+def apply(draft: Draft, appended: Appended) -> None:
+    """Carry out one report."""
+    try:
+        report, name = decode_report(appended.record.value, draft.rules.limits)
+    except InvalidEvent as error:
+        draft.refuse(appended, "INVALID", str(error))
+        return
+    if name.partition != draft.rules.partition and 0 <= name.partition < draft.rules.partitions:
+        draft.step.follows.append(Follow(draft.rules.limits.names.reports, name.partition, appended.record))
+        return
+    ignored = _apply(draft, report, name)
+    state = draft.state(name.identity)
+    draft.step.answers.append(
+        Answer(
+            topic=appended.topic,
+            offset=appended.offset,
+            outcome=None,
+            identity=name.identity,
+            status=None if state is None else state.status,
+            ignored=ignored,
+        )
+    )
+    if not ignored:
+        for index, raw in enumerate(report.then):
+            follow(draft, report, name, index, bytes(raw))
+
+
+def _apply(draft: Draft, report: Report, name: DeliveryName) -> str:
+    if not compare_digest(token_of(draft.meta.secret, report.delivery), report.token.encode("ascii", "replace").decode()):
+        return FORBIDDEN
+    state = draft.state(name.identity)
+    if state is None:
+        return "unknown"
+    run = next((run for run in state.runs if run.due_ms == name.due_ms and run.revision == name.revision), None)
+    if run is None:
+        return "finished"
+    if run.attempt != name.attempt:
+        return "stale"
+    if run.phase is not Phase.DELIVERED:
+        return "late"
+    signal = SIGNALS[report.status]
+    if machine.after(run.status, signal) is None:
+        return "repeated"
+    draft.put(name.identity, _changed(draft, report, name, state, run, signal))
+    return ""
+
+
+def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run: Run, signal: Signal) -> State:
+    limits = draft.rules.limits
+    executor, error = report.executor[:200], report.error[: limits.error]
+    if signal is Signal.FAILED:
+        retry_in_ms = None if report.retry_in is None else parse_duration(report.retry_in)
+        return fail(
+            draft, name.identity, state, run, error=error or "it failed", executor=executor, retry_in_ms=retry_in_ms
+        )
+    status = moved(run.status, signal)
+    if signal in (Signal.SUCCEEDED, Signal.GAVE_UP):
+        result = report.result_bytes
+        if len(result) > limits.result:
+            result = encoder.encode({"truncated": True, "bytes": len(result)})
+        return finish(draft, name.identity, state, run, status, error=error, result=result, executor=executor)
+    if status is not run.status:
+        draft.log(
+            report.status, name.identity, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, who=executor
+        )
+    last = run.attempts[-1]
+    last = structs.replace(last, status=status, executor=executor or last.executor)
+    run = structs.replace(
+        run, status=status, at_ms=draft.now_ms + run.timeout_ms, attempts=(*run.attempts[:-1], last)
+    )
+    return with_run(state, run)
+
+
+def follow(draft: Draft, report: Report, name: DeliveryName, index: int, raw: bytes) -> None:
+    """Append a `then` event, in the same step as the status that caused it; a bad one is put aside."""
+    rules = draft.rules
+    tenant, key, id_ = parts(name.identity)
+    try:
+        event = decode(raw, rules.limits)
+        if event.tenant not in ("default", tenant):
+            raise invalid("tenant", f"a follow-up belongs to its parent's tenant, `{tenant}`: leave it out")
+        event.tenant = tenant
+        assigned = not event.id
+        if assigned:
+            mark = blake2b(f"{report.delivery}/{index}".encode(), digest_size=12).hexdigest()
+            event.id = f"{AUTO}then-{mark}"
+        event.key = event.key or event.id
+        check(event, rules.limits, draft.now_ms, trusted_id=assigned)
+    except InvalidEvent as error:
+        draft.step.dead_letters.append(
+            DeadLetter("INVALID_THEN", f"then[{index}] of {report.delivery}: {error}", Record(key.encode(), raw))
+        )
+        return
+    headers = ((ASSIGNED, b"1"),) if assigned else ()
+    record = Record(event.key.encode(), encoder.encode(event), (*headers, ("ls_who", f"then of {id_}".encode())))
+    to = home(rules.tenant(tenant), event, rules.partitions)
+    draft.step.follows.append(Follow(rules.limits.names.events, to, record))

@@ -1,0 +1,258 @@
+"""How does a run live? It is delivered, reported on, tried again, and ends; then the event goes on or ends too.
+
+A run that ends while it is started (untracked, expired, undeliverable) is reported to the caller as `Ended`, who then
+lets the event go on with `settle`: nothing here calls itself, so a long queue cannot exhaust the stack.
+"""
+
+from typing import NamedTuple
+
+from msgspec import structs
+
+from lightsched.engine.draft import Draft, moved
+from lightsched.engine.rules import LATE_MS
+from lightsched.engine.state import Attempt, FinishedRun, Phase, Run, State
+from lightsched.engine.step import DeadLetter
+from lightsched.event.identity import Identity, tenant_of
+from lightsched.event.model import Event
+from lightsched.event.schedule import expiry_of, retries_of, timeout_of, window_of
+from lightsched.event.status import FINAL, Signal, Status
+from lightsched.timing import format_duration, format_utc
+
+MAX_ATTEMPTS_KEPT = 50
+_RUNS_DROPPED_AT_ONCE = 200
+
+
+class Ended(NamedTuple):
+    """How a run ended."""
+
+    revision: int
+    status: Status
+    dead: bool = False
+
+
+def new_run(draft: Draft, state: State, event: Event, due_ms: int) -> Run:
+    """An occurrence that is due."""
+    return Run(
+        due_ms=due_ms,
+        revision=state.revision,
+        seq=draft.seq(),
+        phase=Phase.QUEUED,
+        at_ms=due_ms,
+        timeout_ms=timeout_of(event) if event.tracked else 0,
+        expires_ms=expiry_of(event, due_ms),
+    )
+
+
+def start(draft: Draft, name: Identity, state: State, event: Event, run: Run) -> tuple[State, Ended | None]:
+    """Deliver a run whose time has come, or let it wait: for the window, the previous run's end, or a slot."""
+    if run.expires_ms and draft.now_ms >= run.expires_ms:
+        return record(draft, name, state, run, Status.EXPIRED, error="it expired before it could be delivered")
+    if event.window is not None and draft.now_ms - run.at_ms > LATE_MS:
+        open_ms = window_of(event.window, event.timezone).open_at(draft.now_ms)
+        if open_ms > draft.now_ms:
+            state = draft.note(state, "moved_into_window", format_utc(open_ms))
+            return with_run(state, structs.replace(run, phase=Phase.RETRY, at_ms=open_ms)), None
+    if event.overlap == "queue" and any(other.phase is not Phase.QUEUED for other in state.runs if other.seq != run.seq):
+        return with_run(state, structs.replace(run, phase=Phase.QUEUED)), None
+    if event.tracked and not draft.has_slot(name):
+        return with_run(state, structs.replace(run, phase=Phase.WAITING)), None
+    return deliver(draft, name, state, event, run)
+
+
+def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) -> tuple[State, Ended | None]:
+    """Emit the next attempt of a run."""
+    now_ms = draft.now_ms
+    attempt = run.attempt + 1
+    delivery = draft.emitter.emit(name, run.revision, run.due_ms, attempt, event, topics_of(draft, name, event))
+    if why := draft.rules.refuse(delivery):
+        draft.step.dead_letters.append(
+            DeadLetter("UNDELIVERABLE", why, delivery.record, partition=draft.rules.partition)
+        )
+        draft.miss("undeliverable")
+        state, ended = record(draft, name, state, run, Status.FATAL_FAILURE, error=why)
+        return state, ended._replace(dead=True)
+    draft.step.deliveries.append(delivery)
+    draft.bytes += delivery.size
+    status = moved(run.status, Signal.DELIVERED if event.tracked else Signal.DONE)
+    draft.log(
+        "deliver", name, run.revision, run.status, status, due=run.due_ms, attempt=attempt, delivery=delivery.id
+    )
+    run = structs.replace(
+        run,
+        phase=Phase.DELIVERED,
+        at_ms=now_ms + run.timeout_ms,
+        status=status,
+        attempt=attempt,
+        attempts=(*run.attempts[-(MAX_ATTEMPTS_KEPT - 1) :], Attempt(attempt, now_ms, status)),
+    )
+    state = structs.replace(state, fired=state.fired + (attempt == 1), last_ms=now_ms)
+    if not event.tracked:
+        return record(draft, name, state, run, status)
+    draft.flew(name, +1)
+    return with_run(state, run), None
+
+
+def topics_of(draft: Draft, name: Identity, event: Event) -> tuple[str, ...]:
+    """Where it goes: its own topics, its tenant's, or the default one."""
+    if event.topics:
+        return event.topics
+    return draft.rules.tenant(tenant_of(name)).topics or (draft.rules.limits.names.deliveries,)
+
+
+def fail(
+    draft: Draft, name: Identity, state: State, run: Run, *, error: str, executor: str = "", retry_in_ms: int | None = None
+) -> State:
+    """The attempt that is out has failed: try again, inside the window, or give up."""
+    why_not = ""
+    delay_ms = None
+    event = draft.event(name)
+    if state.status in FINAL:
+        why_not = "the event is over"
+    elif run.revision != state.revision:
+        why_not = f"revision {state.revision} has taken its place"
+    else:
+        delay_ms = retries_of(event).delay_after(run.attempt, f"{run.due_ms}/{run.attempt}/{name.decode()}")
+    if delay_ms is None:
+        text = f"{error} (not tried again: {why_not})" if why_not else error
+        return finish(draft, name, state, run, Status.FATAL_FAILURE, error=text, executor=executor)
+    at_ms = draft.now_ms + (delay_ms if retry_in_ms is None else retry_in_ms)
+    if event.window is not None:
+        open_ms = window_of(event.window, event.timezone).open_at(at_ms)
+        if open_ms != at_ms:
+            state = draft.note(state, "retry_moved", f"{format_utc(at_ms)} → {format_utc(open_ms)}")
+        at_ms = open_ms
+    status = moved(run.status, Signal.FAILED)
+    draft.log("fail", name, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, reason=error)
+    draft.flew(name, -1)
+    run = structs.replace(
+        run,
+        phase=Phase.RETRY,
+        at_ms=at_ms,
+        seq=draft.seq(),
+        status=status,
+        attempts=_closed(run, status, executor, error),
+    )
+    return with_run(state, run)
+
+
+def timed_out(draft: Draft, name: Identity, state: State, run: Run) -> State:
+    """The lease of a delivery has run out."""
+    return fail(draft, name, state, run, error=f"no report or heartbeat for {format_duration(run.timeout_ms)}")
+
+
+def finish(
+    draft: Draft,
+    name: Identity,
+    state: State,
+    run: Run,
+    status: Status,
+    *,
+    error: str = "",
+    result: bytes = b"",
+    executor: str = "",
+) -> State:
+    """A run is over, and the event goes on."""
+    state, ended = record(draft, name, state, run, status, error=error, result=result, executor=executor)
+    return settle(draft, name, state, ended)
+
+
+def settle(draft: Draft, name: Identity, state: State, ended: Ended | None) -> State:
+    """What becomes of an event when a run has ended: it ends too, or goes on, perhaps with the next in its queue."""
+    while ended is not None and state.status not in FINAL:
+        event = draft.event(name)
+        current = ended.revision == state.revision
+        if not event.repeats:
+            return draft.end(state, ended.status, dead=ended.dead) if current else state
+        if current and event.until == "success" and ended.status is Status.SUCCESS:
+            state = drop_runs(draft, name, state, "the recurrence has succeeded")
+            return draft.note(draft.end(state, ended.status), "until_success")
+        if state.due_ms is None and not state.runs:
+            return draft.end(state, ended.status, dead=ended.dead)
+        state, ended = start_queued(draft, name, state, event)
+    return state
+
+
+def start_queued(draft: Draft, name: Identity, state: State, event: Event) -> tuple[State, Ended | None]:
+    """The first run in the queue goes, if it may. Ends early when a run ends while it is started."""
+    for run in state.runs:
+        if run.phase is not Phase.QUEUED:
+            continue
+        busy = any(other.phase is not Phase.QUEUED for other in state.runs)
+        if state.paused or (event.overlap == "queue" and busy):
+            break
+        state, ended = start(draft, name, state, event, run)
+        if ended is not None:
+            return state, ended
+    return state, None
+
+
+def record(
+    draft: Draft,
+    name: Identity,
+    state: State,
+    run: Run,
+    status: Status,
+    *,
+    error: str = "",
+    result: bytes = b"",
+    executor: str = "",
+) -> tuple[State, Ended]:
+    """Move a run from the event's unfinished ones to its history."""
+    now_ms = draft.now_ms
+    if run.phase is Phase.DELIVERED and run.timeout_ms:
+        draft.flew(name, -1)
+    draft.step.runs[name, run.due_ms, run.revision] = FinishedRun(
+        status=status,
+        finished_ms=now_ms,
+        attempt=run.attempt,
+        attempts=_closed(run, status, executor, error),
+        error=error,
+        result=result,
+    )
+    draft.step.ended.append((name, status, run.due_ms))
+    if run.status is not status:
+        draft.log("finish", name, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, reason=error)
+    oldest_ms = run.due_ms if state.oldest_run_ms is None else min(state.oldest_run_ms, run.due_ms)
+    keep_ms = draft.rules.limits.keep_ms
+    if oldest_ms < now_ms - keep_ms - keep_ms // 8:
+        oldest_ms = _drop_old_runs(draft, name, oldest_ms, now_ms - keep_ms)
+    state = structs.replace(
+        state,
+        runs=tuple(other for other in state.runs if other.seq != run.seq),
+        failures=state.failures + (status is Status.FATAL_FAILURE),
+        oldest_run_ms=oldest_ms,
+    )
+    return state, Ended(run.revision, status)
+
+
+def _drop_old_runs(draft: Draft, name: Identity, oldest_ms: int, before_ms: int) -> int:
+    """History is bounded by retention: forget old runs, and say which may be the oldest now."""
+    old = draft.view.runs_before(name, before_ms, _RUNS_DROPPED_AT_ONCE)
+    for key in old:
+        draft.step.runs.setdefault(key, None)
+    return oldest_ms if len(old) == _RUNS_DROPPED_AT_ONCE else before_ms
+
+
+def drop_runs(draft: Draft, name: Identity, state: State, why: str) -> State:
+    """Runs that are not out at an executor will not go: cancelled, replaced, or no longer needed."""
+    for run in state.runs:
+        if run.phase is not Phase.DELIVERED:
+            state, _ = record(draft, name, state, run, Status.CANCELLED, error=why)
+    return state
+
+
+def with_run(state: State, run: Run) -> State:
+    """The state with a run added or changed; unfinished runs stay in the order in which they were due."""
+    for i, other in enumerate(state.runs):
+        if other.due_ms == run.due_ms and other.revision == run.revision:
+            return structs.replace(state, runs=(*state.runs[:i], run, *state.runs[i + 1 :]))
+    return structs.replace(state, runs=(*state.runs, run))
+
+
+def _closed(run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
+    if not run.attempts:
+        return ()
+    last = run.attempts[-1]
+    if last.status is status and not error and not executor:
+        return run.attempts
+    return (*run.attempts[:-1], structs.replace(last, status=status, executor=executor or last.executor, error=error))

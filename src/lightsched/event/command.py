@@ -1,0 +1,179 @@
+"""What does a record on the events topic ask for? From its bytes to a checked command, or to the reason why not.
+
+A record is read in one of two modes: JSON (the value is the event), or headers (any of `ls_op ls_at ls_in ls_cron
+ls_every` is present: the fields are in `ls_…` headers and the value is the payload, whatever its bytes).
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+import msgspec
+from msgspec import structs
+
+from lightsched.event.check import AUTO, check
+from lightsched.event.errors import InvalidEvent, Problem, invalid
+from lightsched.event.identity import Identity, identity
+from lightsched.event.limits import Limits
+from lightsched.event.model import Event, Op, decoder, encoder
+from lightsched.event.record import Appended, Record
+from lightsched.event.tenant import DEFAULT_TENANT, Tenant, home
+from lightsched.event.words import refused
+from lightsched.timing import parse_duration
+
+ASSIGNED = "ls_assigned"
+"""Header of a record whose id lightsched itself has assigned: a forwarded command, or a follow-up event."""
+WHO = "ls_who"
+"""Header that says who asked, for the audit."""
+
+_FINGERPRINT_BYTES = 12
+_MODE_HEADERS = frozenset({"ls_op", "ls_at", "ls_in", "ls_cron", "ls_every"})
+_STRUCTURED = frozenset({"window", "retry", "topics", "headers", "labels"})
+_NOT_FIELDS = frozenset({"ls_assigned", "ls_who"})
+FIELDS = tuple(field.encode_name for field in structs.fields(Event))
+CHOICES = {
+    "op": tuple(Op),
+    "catch_up": ("latest", "all", "none"),
+    "overlap": ("allow", "skip", "queue"),
+    "until": ("success",),
+    "on_conflict": ("replace", "keep", "reject"),
+}
+
+
+@dataclass(slots=True)
+class Command:
+    """What is asked of an event, checked."""
+
+    op: Op
+    identity: Identity
+    event: Event
+    appended_ms: int
+    topic: str
+    offset: int
+    home: int
+    record: Record
+    who: str = ""
+
+
+@dataclass(slots=True)
+class Refused:
+    """A record that makes no sense."""
+
+    appended: Appended
+    problems: tuple[Problem, ...]
+
+
+def decode(data: bytes, limits: Limits) -> Event:
+    """An event from JSON: types and fields only. Raises `InvalidEvent`."""
+    if len(data) > limits.record:
+        raise invalid("", f"has {len(data)} bytes, the limit is {limits.record}: send less")
+    try:
+        if not data.isascii():
+            data.decode()
+        return decoder.decode(data)
+    except UnicodeDecodeError as error:
+        raise invalid("", f"is not UTF-8 (byte {error.start}): encode it as UTF-8") from None
+    except RecursionError:
+        raise invalid("payload", "is nested too deeply: flatten it, or send it as `payload_base64`") from None
+    except msgspec.DecodeError as error:
+        raise refused(error, FIELDS, CHOICES) from None
+
+
+def read_command(
+    appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], partitions: int
+) -> Command | Refused:
+    """The command in a record of the events topic."""
+    try:
+        return _read(appended, limits, tenants, partitions)
+    except InvalidEvent as error:
+        return Refused(appended, error.problems)
+
+
+def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], partitions: int) -> Command:
+    record = appended.record
+    headers = dict(record.headers) if record.headers else {}
+    if headers and not _MODE_HEADERS.isdisjoint(headers):
+        event = _from_headers(headers, record.value, limits)
+    elif record.value is None:
+        raise invalid("", "the record has no value: send the event as JSON")
+    else:
+        event = decode(record.value, limits)
+    assigned = ASSIGNED in headers
+    if not event.id and event.op is Op.SCHEDULE:
+        event.id = f"{AUTO}{appended.partition}-{appended.offset}-{appended.timestamp_ms}"
+        assigned = True
+    if not event.key:
+        event.key = _record_key(record) or event.id
+    check(event, limits, appended.timestamp_ms, trusted_id=assigned)
+    return Command(
+        op=event.op,
+        identity=identity(event.tenant, event.key, event.id),
+        event=event,
+        appended_ms=appended.timestamp_ms,
+        topic=appended.topic,
+        offset=appended.offset,
+        home=home(tenants.get(event.tenant, DEFAULT_TENANT), event, partitions),
+        record=record,
+        who=headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
+    )
+
+
+def _record_key(record: Record) -> str:
+    if not record.key:
+        return ""
+    try:
+        return record.key.decode()
+    except UnicodeDecodeError:
+        raise invalid("key", "the record's key is not UTF-8: give `key` in the event, or a key that is UTF-8") from None
+
+
+def _from_headers(headers: Mapping[str, bytes], value: bytes | None, limits: Limits) -> Event:
+    fields: dict[str, object] = {}
+    own: dict[str, str] = {}
+    for name, raw in headers.items():
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            raise invalid(f"header {name}", "is not UTF-8: encode it as UTF-8") from None
+        if not name.startswith("ls_"):
+            own[name] = text
+        elif name not in _NOT_FIELDS:
+            field = name.removeprefix("ls_")
+            try:
+                fields[field] = msgspec.json.decode(raw) if field in _STRUCTURED else text
+            except msgspec.DecodeError as error:
+                raise invalid(field, f"the header {name} must hold JSON: {error}") from None
+    for name in ("payload", "payload_base64"):
+        if name in fields:
+            raise invalid(name, "the record's value is the payload in header mode: leave this header out")
+    for name in ("at", "starts_at", "ends_at"):
+        if isinstance(text := fields.get(name), str) and text.isdecimal():
+            fields[name] = int(text)
+    if own and "headers" not in fields:
+        fields["headers"] = {name: text for name, text in own.items() if not name.startswith("ce_")}
+    if value is not None:
+        if len(value) > limits.payload:
+            raise invalid("payload", f"has {len(value)} bytes, the limit is {limits.payload}: send a reference")
+        fields["payload_base64"] = b64encode(value).decode()
+    try:
+        return msgspec.convert(fields, Event, strict=False)
+    except msgspec.ValidationError as error:
+        raise refused(error, FIELDS, CHOICES) from None
+
+
+def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
+    """What is stored of an event, and its fingerprint. Changes the event: `in` becomes `at`, the command is stripped.
+
+    Two definitions are identical if and only if their fingerprints are: what does not belong to the definition (the
+    identity, the command, what to do about a conflict) is left out of both.
+    """
+    if event.in_ is not None:
+        event.at = appended_ms + parse_duration(event.in_)
+        event.in_ = None
+    event.op = Op.SCHEDULE
+    event.id = event.key = event.reason = ""
+    event.tenant = "default"
+    event.on_conflict = "replace"
+    definition = encoder.encode(event)
+    return definition, sha256(definition).digest()[:_FINGERPRINT_BYTES]

@@ -1,0 +1,96 @@
+"""When does an event fire? From the fields as sent to the plans of `lightsched.timing`.
+
+Parsing is memoised by what was sent: thousands of events share a cron, a window or a retry policy.
+"""
+
+from functools import lru_cache
+
+from lightsched.event.identity import Identity
+from lightsched.event.model import Event, RetrySpec, WindowSpec
+from lightsched.timing import (
+    At,
+    Backoff,
+    Cron,
+    Every,
+    Plan,
+    TimingError,
+    Window,
+    parse_duration,
+    parse_instant,
+)
+from lightsched.timing import offset as jitter_offset
+
+DEFAULT_TIMEOUT_MS = 300_000
+ONE_ATTEMPT = Backoff.parse(attempts=1)
+
+
+@lru_cache(maxsize=4096)
+def window_of(spec: WindowSpec, timezone: str | None) -> Window:
+    """The window, in its own zone or else the event's."""
+    return Window.parse(
+        from_=spec.from_,
+        to=spec.to,
+        days=spec.days,
+        timezone=spec.timezone or timezone or "UTC",
+        exclude=spec.exclude,
+    )
+
+
+@lru_cache(maxsize=4096)
+def backoff_of(spec: RetrySpec) -> Backoff:
+    """The retry policy."""
+    return Backoff.parse(
+        attempts=spec.attempts,
+        delay=spec.delay,
+        factor=spec.factor,
+        max=spec.max,
+        jitter=spec.jitter,
+        delays=spec.delays,
+    )
+
+
+def plan_of(event: Event, identity: Identity, appended_ms: int) -> Plan:
+    """All fire times of an event whose present revision was appended then."""
+    starts_ms = None if event.starts_at is None else parse_instant(event.starts_at, event.timezone)
+    ends_ms = None if event.ends_at is None else parse_instant(event.ends_at, event.timezone)
+    recurrence: At | Cron | Every
+    if event.at is not None:
+        recurrence = At(parse_instant(event.at, event.timezone))
+    elif event.cron is not None:
+        recurrence = Cron.parse(event.cron, event.timezone or "UTC")
+    elif event.every is not None:
+        anchor_ms = appended_ms if starts_ms is None else starts_ms
+        recurrence = Every(parse_duration(event.every), anchor_ms, from_anchor=starts_ms is not None)
+    else:
+        msg = "an event needs one of `at`, `in`, `cron`, `every`"
+        raise TimingError(msg)
+    return Plan(
+        recurrence=recurrence,
+        window=None if event.window is None else window_of(event.window, event.timezone),
+        jitter_ms=0 if event.jitter is None else jitter_offset(identity.decode(), parse_duration(event.jitter)),
+        not_before_ms=appended_ms,
+        starts_ms=starts_ms,
+        ends_ms=ends_ms,
+    )
+
+
+def first_due(event: Event, identity: Identity, appended_ms: int) -> int | None:
+    """When it fires first."""
+    if event.at is not None and event.window is None and event.jitter is None:
+        return parse_instant(event.at, event.timezone)
+    return plan_of(event, identity, appended_ms).first()
+
+
+def retries_of(event: Event) -> Backoff:
+    """The retry policy; without one there is a single attempt."""
+    return ONE_ATTEMPT if event.retry is None else backoff_of(event.retry)
+
+
+def timeout_of(event: Event) -> int:
+    """How long a delivery may be silent, in ms."""
+    return DEFAULT_TIMEOUT_MS if event.timeout is None else parse_duration(event.timeout)
+
+
+def expiry_of(event: Event, due_ms: int) -> int:
+    """When a run that was due then is worth nothing any more; 0: never."""
+    return 0 if event.expires_in is None else due_ms + parse_duration(event.expires_in)

@@ -1,0 +1,48 @@
+"""How does the decoder's complaint read to a person? Field first, then what was wrong and what to do."""
+
+import difflib
+import re
+
+from lightsched.event.errors import InvalidEvent, invalid
+
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at `\$\.?(?P<path>.*)`)?")
+_ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_WORDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[str, ...]]) -> InvalidEvent:
+    """A decoder's error as problems with the fields of what was sent."""
+    text = str(error)
+    if match := _UNKNOWN.match(text):
+        name = match["name"][:80]
+        near = difflib.get_close_matches(name, fields, 1)
+        hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
+        return invalid(_join(match["path"], name), f"is not a known field: {hint}")
+    if match := _MISSING.match(text):
+        return invalid(_join(match["path"], match["name"]), "is missing: give it")
+    if match := _EXPECTED.match(text):
+        return invalid(match["path"] or "", f"must be {_words(match['wanted'])}, not {_words(match['got'])}")
+    if match := _ENUM.match(text):
+        path = match["path"] or ""
+        known = choices.get(path)
+        hint = f"use one of {', '.join(f'`{choice}`' for choice in known)}" if known else "see the documentation"
+        return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
+    return invalid("", f"not valid JSON: {text}")
+
+
+def _join(path: str | None, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _words(types: str) -> str:
+    return " or ".join(_WORDS.get(name, name) for name in types.split(" | "))

@@ -1,0 +1,62 @@
+"""Is the clock to be believed? A wrong clock for a second must not fire tomorrow's events today.
+
+Wall time is checked against monotonic time between two looks:
+
+- it outruns monotonic time by more than 5 s, or falls behind what was last believed by more than 1 s: not believed.
+  Nothing fires until it has kept pace with monotonic time for 5 s; then it is believed again, whatever it says;
+- it steps back by less than that: time stands still until it has caught up, and nothing stops;
+- anything else is the clock being steered, as it should be.
+
+While the clock is not believed, commands are applied at the time that monotonic time suggests.
+"""
+
+from dataclasses import dataclass
+
+JUMP_MS = 5_000
+STEP_BACK_MS = 1_000
+STABLE_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to take for now, and whether to fire by it."""
+
+    now_ms: int
+    trusted: bool
+
+
+class ClockGuard:
+    """Watches one clock."""
+
+    def __init__(self, wall_ms: int, monotonic_ms: int) -> None:
+        self.errors = 0
+        self._believed_ms = wall_ms
+        self._wall_ms = wall_ms
+        self._monotonic_ms = monotonic_ms
+        self._doubt_since_ms: int | None = None  # monotonic
+
+    @property
+    def trusted(self) -> bool:
+        """Is the clock believed?"""
+        return self._doubt_since_ms is None
+
+    def look(self, wall_ms: int, monotonic_ms: int) -> Reading:
+        """Take a reading of both clocks."""
+        elapsed_ms = monotonic_ms - self._monotonic_ms
+        jumped = abs(wall_ms - self._wall_ms - elapsed_ms) > JUMP_MS
+        expected_ms = self._believed_ms + elapsed_ms
+        self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
+        if self._doubt_since_ms is None:
+            if not jumped and wall_ms >= self._believed_ms - STEP_BACK_MS:
+                self._believed_ms = max(wall_ms, self._believed_ms)
+                return Reading(self._believed_ms, trusted=True)
+            self.errors += 1
+            self._doubt_since_ms = monotonic_ms
+        elif jumped:
+            self._doubt_since_ms = monotonic_ms
+        elif monotonic_ms - self._doubt_since_ms >= STABLE_MS:
+            self._doubt_since_ms = None
+            self._believed_ms = wall_ms
+            return Reading(wall_ms, trusted=True)
+        self._believed_ms = expected_ms
+        return Reading(expected_ms, trusted=False)

@@ -1,0 +1,15 @@
+"""What can be wrong with a store?"""
+
+from lightsched.errors import LightschedError
+
+
+class StoreInUse(LightschedError):
+    """The directory {path} is in use by another process (or was not closed in this one): stop that one first, or give
+    another directory with --data.
+    """
+
+
+class StoreTooNew(LightschedError):
+    """The directory {path} was written by a newer lightsched ({found}, this one knows {known}): run that version, or
+    start with an empty directory.
+    """

@@ -1,0 +1,130 @@
+"""How is RocksDB opened, tuned, written, synced and closed? Everything that knows rocksdict's ways is here.
+
+What was measured, and is relied on: `write` and `get` hold the GIL, `flush_wal` releases it, so a sync belongs in a
+thread and a write does not. A column family opened by name must be closed by itself, or the directory stays locked.
+`ReadOptions.set_iterate_lower_bound` of rocksdict 0.3.29 sets the *upper* bound: it is never used here.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    ColumnFamily,
+    DBCompressionType,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+)
+
+from lightsched.store.errors import StoreInUse, StoreTooNew
+from lightsched.store.families import Tuning
+
+MB = 1024 * 1024
+BLOCK_CACHE_MB = 64  # data, index and filter blocks of all families: memory stays flat as pending events grow
+MEMTABLES_MB = 96  # of all families
+WAL_MB = 96  # what is replayed after a kill, at most
+OPEN_FILES = 512
+
+
+class Rocks:
+    """One open RocksDB."""
+
+    def __init__(self, path: Path, families: Mapping[str, Tuning]) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        _refuse_unknown_families(path, families)
+        cache = Cache(BLOCK_CACHE_MB * MB)
+        options = {name: _family_options(tuning, cache) for name, tuning in families.items()}
+        try:
+            self._db = Rdict(str(path), options=_db_options(), column_families=options)
+        except Exception as error:
+            if "/LOCK" in str(error):
+                raise StoreInUse(path=path) from error
+            raise
+        self._families: dict[str, Rdict] = {}
+        self._handles: dict[str, ColumnFamily] = {}
+        for name in families:
+            self._families[name] = self._db.get_column_family(name)
+            self._handles[name] = self._db.get_column_family_handle(name)
+
+    def family(self, name: str) -> Rdict:
+        """A family to read from."""
+        return self._families[name]
+
+    def handle(self, name: str) -> ColumnFamily:
+        """A family to name in a batch."""
+        return self._handles[name]
+
+    def write(self, batch: WriteBatch) -> None:
+        """Apply a batch, whole or not at all. It survives the process now, and the machine after the next `sync`."""
+        self._db.write(batch)
+
+    def sync(self) -> None:
+        """Make everything written so far durable. Blocks for the time of an fsync, without the GIL."""
+        self._db.flush_wal(True)
+
+    def close(self) -> None:
+        """Let go of the directory: it can be opened again at once. No iterator may be alive."""
+        self._handles.clear()
+        for family in self._families.values():
+            family.close()
+        self._families.clear()
+        self._db.close()
+
+
+def new_batch() -> WriteBatch:
+    """An empty batch; it can be written once."""
+    return WriteBatch(raw_mode=True)
+
+
+def below(end: bytes) -> ReadOptions:
+    """Read keys below `end` only: an iterator then never crosses the deleted keys of a neighbouring range."""
+    options = ReadOptions()
+    options.set_iterate_upper_bound(end)
+    return options
+
+
+def _db_options() -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_max_background_jobs(2)
+    options.set_max_open_files(OPEN_FILES)
+    options.set_max_total_wal_size(WAL_MB * MB)
+    options.set_db_write_buffer_size(MEMTABLES_MB * MB)
+    options.set_keep_log_file_num(3)
+    options.set_max_log_file_size(4 * MB)
+    options.set_stats_dump_period_sec(0)
+    options.set_stats_persist_period_sec(0)
+    options.set_skip_stats_update_on_db_open(True)
+    options.set_bytes_per_sync(MB)
+    return options
+
+
+def _family_options(tuning: Tuning, cache: Cache) -> Options:
+    table = BlockBasedOptions()
+    table.set_block_cache(cache)
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    table.set_block_size(tuning.block_kb * 1024)
+    table.set_format_version(5)
+    if tuning.bloom:
+        table.set_bloom_filter(10, False)
+    options = Options(raw_mode=True)
+    options.set_block_based_table_factory(table)
+    options.set_write_buffer_size(tuning.buffer_mb * MB)
+    options.set_max_write_buffer_number(3)
+    options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_compression_type(DBCompressionType.lz4() if tuning.compressed else DBCompressionType.none())
+    return options
+
+
+def _refuse_unknown_families(path: Path, families: Mapping[str, Tuning]) -> None:
+    if not (path / "CURRENT").exists():
+        return
+    unknown = set(Rdict.list_cf(str(path), Options(raw_mode=True))) - set(families) - {"default"}
+    if unknown:
+        raise StoreTooNew(path=path, found=f"it has {', '.join(sorted(unknown))}", known="no such family")
