@@ -1,0 +1,1 @@
+"""Where do a partition's inputs come from, and where does its work go? A log: the port, and its adapters."""

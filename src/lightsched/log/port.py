@@ -20,7 +20,8 @@ class Partition(Protocol):
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs (events, then reports) after those already returned: at once if there are any, otherwise
-        after at most `wait_s`, or when `wake` is called."""
+        after at most `wait_s`, or when `wake` is called.
+        """
 
     def wake(self) -> None:
         """End a waiting `read` now."""
@@ -43,11 +44,10 @@ class Log(Protocol):
     async def append(self, topic: str, partition: int, records: Sequence[Record]) -> int:
         """Append records, all or none, durable on return; the offset of the first."""
 
-    async def fetch(
-        self, topic: str, positions: Mapping[int, int], limit: int, wait_s: float
-    ) -> list[Appended]:
+    async def fetch(self, topic: str, positions: Mapping[int, int], limit: int, wait_s: float) -> list[Appended]:
         """Durable records of a topic from these positions (partition → next offset; absent: its start) on; waits up
-        to `wait_s` for the first."""
+        to `wait_s` for the first.
+        """
 
     async def positions(self, topic: str, group: str) -> dict[int, int]:
         """Where a group of readers stands."""

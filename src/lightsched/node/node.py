@@ -18,6 +18,7 @@ from lightsched.event.record import Record
 from lightsched.log.embedded.log import EmbeddedLog
 from lightsched.node.answers import Answers
 from lightsched.node.clock import Clock, SystemClock
+from lightsched.node.guard import ClockGuard
 from lightsched.node.metrics import Metrics
 from lightsched.node.settings import Settings
 from lightsched.node.worker import Worker
@@ -55,11 +56,16 @@ class Node:
     async def open(cls, settings: Settings, clock: Clock | None = None) -> "Node":
         """Open the log; nothing fires yet."""
         clock = clock or SystemClock()
+        guard = ClockGuard(clock.wall_ms(), clock.monotonic_ms())
+
+        def stamp_ms() -> int:
+            return guard.look(clock.wall_ms(), clock.monotonic_ms()).now_ms
+
         log_ = await EmbeddedLog.open(
             settings.data,
             partitions=settings.embedded.partitions,
             prefix=settings.embedded.prefix,
-            clock_ms=clock.wall_ms,
+            clock_ms=stamp_ms,
             retention_ms=settings.history.keep,
         )
         return cls(settings, log_, clock)

@@ -29,13 +29,14 @@ _MOST_SPANS = 200
 class Cron:
     """One expression in one timezone. Make it with `Cron.parse`, which gives the same object for the same text."""
 
-    __slots__ = ("_hash", "_last_after", "_last_before", "_pattern", "expression", "fields", "zone")
+    __slots__ = ("_hash", "_last_after", "_last_before", "_pattern", "_rhythm", "expression", "fields", "zone")
 
     def __init__(self, expression: str, zone: ZoneInfo) -> None:
         self.expression = " ".join(expression.split())
         self.zone = zone
         self.fields: Fields = parse_fields(expression)
         self._pattern = Pattern(self.fields)
+        self._rhythm = self.fields.follows_elapsed_time
         self._hash = hash((self.expression, zone.key))
         # The last answer: for all instants from … until before …, it is … Many events share a cron and ask at the same
         # time, so this one is nearly always the right one.
@@ -58,7 +59,7 @@ class Cron:
         if ms >= LAST_MS:
             return None
         ms = max(ms, FIRST_MS - 1)
-        found = self._rhythm_after(ms) if self.fields.follows_elapsed_time else self._time_after(ms)
+        found = self._rhythm_after(ms) if self._rhythm else self._time_after(ms)
         if found is None or found > LAST_MS:
             self._last_after = (ms, LAST_MS, None)
             return None
@@ -73,7 +74,7 @@ class Cron:
         if ms < FIRST_MS:
             return None
         ms = min(ms, LAST_MS)
-        found = self._rhythm_before(ms) if self.fields.follows_elapsed_time else self._time_before(ms)
+        found = self._rhythm_before(ms) if self._rhythm else self._time_before(ms)
         if found is None or found < FIRST_MS:
             self._last_before = (FIRST_MS, ms + 1, None)
             return None
@@ -86,12 +87,12 @@ class Cron:
         if before_ms <= from_ms:
             return 0
         count = 0
-        if not self.fields.follows_elapsed_time:
+        if not self._rhythm:
             count = self._matches(shown_before(self.zone, from_ms - 1), shown_before(self.zone, before_ms - 1))
         span = span_at(self.zone, from_ms)
         while True:
             start_ms, end_ms, offset_ms = span
-            if self.fields.follows_elapsed_time:
+            if self._rhythm:
                 count += self._matches(max(start_ms, from_ms) + offset_ms, min(end_ms, before_ms) + offset_ms)
             elif start_ms >= from_ms:
                 count -= max(0, self._matches_moved_to(start_ms) - 1)
@@ -101,7 +102,7 @@ class Cron:
 
     def skipped_before(self, ms: int) -> bool:
         """Does it fire at this instant because a clock change skipped its time?"""
-        gap = None if self.fields.follows_elapsed_time else gap_ending_at(self.zone, ms)
+        gap = None if self._rhythm else gap_ending_at(self.zone, ms)
         return gap is not None and self._matches(*gap) > 0
 
     def repeated_at(self, ms: int) -> bool:

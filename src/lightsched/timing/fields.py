@@ -84,8 +84,11 @@ class Fields:
 
 def parse_fields(expression: str) -> Fields:
     texts = _split(expression)
-    for field, text in zip(_FIELDS, texts, strict=True):
-        _check(expression, field, text)
+    as_sent = expression.split()
+    for number, (field, text) in enumerate(zip(_FIELDS, texts, strict=True), start=len(as_sent) - len(_FIELDS)):
+        reason = next(filter(None, (_what_is_wrong(field, term) for term in text.split(","))), None)
+        if reason:
+            raise TimingError(f"the {field.name} {shown(as_sent[number])} of the cron {shown(expression)}: {reason}")
     try:
         cron = CronSim(" ".join(texts), _SAMPLE)
     except CronSimError:
@@ -141,13 +144,6 @@ def _split(expression: str) -> tuple[str, ...]:
         f"the cron {shown(expression)} has {len(texts)} field{'' if len(texts) == 1 else 's'}: write five (minute, "
         "hour, day of month, month, day of week), or six with the second first"
     )
-
-
-def _check(expression: str, field: _Field, text: str) -> None:
-    for term in text.split(","):
-        reason = _what_is_wrong(field, term)
-        if reason:
-            raise TimingError(f"the {field.name} {shown(text.lower())} of the cron {shown(expression)}: {reason}")
 
 
 def _what_is_wrong(field: _Field, term: str) -> str:

@@ -57,7 +57,8 @@ def _recurrence(recurrence: Recurrence, zone: ZoneInfo) -> str:
 
 def _every(interval_ms: int) -> str:
     words = format_duration(interval_ms)
-    return f"every {words.removeprefix('1 ') if words.startswith('1 ') and words.count(' ') == 1 else words}"
+    one, _, unit = words.partition(" ")
+    return f"every {unit}" if one == "1" and unit in {"day", "hour", "minute", "second"} else f"every {words}"
 
 
 @lru_cache(maxsize=4096)

@@ -36,8 +36,10 @@ def zone(name: str) -> ZoneInfo:
 def _remedy(name: str) -> str:
     by_lower = {known.lower(): known for known in sorted(zone_names())}
     by_city = {known.rpartition("/")[2].lower(): known for known in sorted(zone_names(), reverse=True)}
-    wanted = name.lower().replace(" ", "_")
-    close = [by_lower[match] for match in difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.75)]
+    wanted = name.lower()
+    if wanted in by_lower:
+        return f"did you mean {by_lower[wanted]}?"
+    close = [by_lower[match] for match in difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.85)]
     close += [
         by_city[match] for match in difflib.get_close_matches(wanted.rpartition("/")[2], by_city, n=2, cutoff=0.8)
     ]

@@ -1,0 +1,257 @@
+"""What is the embedded log? One RocksDB that holds topics, positions of readers, and the stores of all partitions.
+
+Everything runs in one event loop; only the sync has a thread of its own. A failed write or sync ends the log: what was
+acknowledged before is safe, nothing is acknowledged after, and the process has to open it again.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from rocksdict import WriteBatch
+
+from lightsched.event.record import Appended, Record
+from lightsched.event.topics import Topics
+from lightsched.log.embedded.catalogue import Catalogue
+from lightsched.log.embedded.families import FAMILIES
+from lightsched.log.embedded.partition import EmbeddedPartition
+from lightsched.log.embedded.retention import Retention
+from lightsched.log.embedded.sync import SharedSync
+from lightsched.log.embedded.topic import TopicPartition
+from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken
+from lightsched.store.rocks import Rocks, new_batch
+from lightsched.store.store import Store
+
+WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+FAULTS = (
+    *("commit before write", "commit after write"),
+    *("append before write", "append after write"),
+    *("acknowledge before write", "acknowledge after write"),
+    *("before visible", "after visible"),
+)
+"""Where a test may let the log crash: everything happens before or after one of these."""
+
+
+class EmbeddedLog:
+    """Topics and partitions in one directory. Implements `lightsched.log.port.Log`."""
+
+    def __init__(
+        self,
+        rocks: Rocks,
+        *,
+        partitions: int,
+        topics: Topics,
+        clock_ms: Callable[[], int],
+        retention_ms: int,
+        fault: Callable[[str], None] | None = None,
+    ) -> None:
+        self.partitions = partitions
+        self.topics = topics
+        self.clock_ms = clock_ms
+        self.catalogue = Catalogue(rocks, topics, partitions)
+        self.retention = Retention(self.catalogue, retention_ms)
+        self._rocks = rocks
+        self._fault = fault
+        self._taken: dict[int, EmbeddedPartition] = {}
+        self._sync = SharedSync(self._sync_now, self._begin_sync, self._finish_sync)
+        self._unsynced: dict[TopicPartition, None] = {}
+        self._fetching: dict[str, list[asyncio.Future[None]]] = {}
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        partitions: int,
+        clock_ms: Callable[[], int],
+        prefix: str = "lightsched.",
+        retention_ms: int = WEEK_MS,
+        fault: Callable[[str], None] | None = None,
+    ) -> "EmbeddedLog":
+        """Open the log in a directory, or make one there. `clock_ms` stamps the records."""
+        rocks = await asyncio.to_thread(Rocks, path, FAMILIES)
+        try:
+            return cls(
+                rocks,
+                partitions=partitions,
+                topics=Topics(prefix),
+                clock_ms=clock_ms,
+                retention_ms=retention_ms,
+                fault=fault,
+            )
+        except BaseException:
+            rocks.close()
+            raise
+
+    @property
+    def lost(self) -> bool:
+        """A write or a sync has failed: nothing more can be done with this log but to open it again."""
+        return self._sync.failure is not None
+
+    async def take(self, number: int) -> EmbeddedPartition:
+        """Become the only writer of a partition: restored, positioned at its next input."""
+        self.check()
+        if not 0 <= number < self.partitions:
+            raise NoSuchPartition(partition=number, topic="the log", partitions=self.partitions)
+        if number in self._taken:
+            raise PartitionTaken(partition=number)
+        taken = self._taken[number] = EmbeddedPartition(self, number, Store(self._rocks, number))
+        return taken
+
+    def give_up(self, partition: EmbeddedPartition) -> None:
+        """A partition was closed and may be taken again."""
+        if self._taken.get(partition.number) is partition:
+            del self._taken[partition.number]
+
+    async def append(self, topic: str, partition: int, records: Sequence[Record]) -> int:
+        """Append records, all or none, durable on return; the offset of the first."""
+        first = self.append_now(topic, partition, records)
+        await self.synced()
+        return first
+
+    def append_now(self, topic: str, partition: int, records: Sequence[Record]) -> int:
+        """Append records for a worker to read, all or none; the offset of the first.
+
+        They are durable no later than the step that reads them: whoever waits for its outcome need not wait for a
+        sync of its own.
+        """
+        self.check()
+        target = self.catalogue.partition(topic, partition)
+        batch = new_batch()
+        now_ms = self.clock_ms()
+        first = target.end
+        for record in records:
+            target.stage(batch, record, now_ms)
+        self.write(batch, (target,), "append")
+        return first
+
+    async def fetch(self, topic: str, positions: Mapping[int, int], limit: int, wait_s: float) -> list[Appended]:
+        """Durable records of a topic from these positions (partition → next offset; absent: its start) on; waits up
+        to `wait_s` for the first.
+        """
+        self.check()
+        found = self._fetch(topic, positions, limit)
+        if found or wait_s <= 0:
+            return found
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(wait_s):
+                while not found and not self._closed:
+                    more: asyncio.Future[None] = loop.create_future()
+                    self._fetching.setdefault(topic, []).append(more)
+                    await more
+                    found = self._fetch(topic, positions, limit)
+        except TimeoutError:
+            return []
+        return found
+
+    async def positions(self, topic: str, group: str) -> dict[int, int]:
+        """Where a group of readers stands."""
+        self.check()
+        return self.catalogue.positions(topic, group)
+
+    async def acknowledge(self, topic: str, group: str, positions: Mapping[int, int]) -> None:
+        """Move a group of readers; durable on return."""
+        self.check()
+        batch = new_batch()
+        self.catalogue.move(batch, topic, group, positions)
+        self.write(batch, (), "acknowledge")
+        await self.synced()
+
+    def ends(self, topic: str) -> dict[int, tuple[int, int]]:
+        """Partition → the first offset of a topic's records and the one after its last durable one."""
+        return {partition.number: (partition.first, partition.readable) for partition in self.catalogue.topic(topic)}
+
+    async def close(self) -> None:
+        """Finish what is under way and let go of the directory."""
+        if self._closed:
+            return
+        try:
+            if not self.lost:
+                await self._sync.request()
+        finally:
+            self._let_go()
+
+    def abandon(self) -> None:
+        """Let go of the directory the way a killed process does: nothing is finished. For tests of crashes."""
+        if not self._closed:
+            self._sync.fail(LogClosed())
+            self._let_go()
+
+    # for the partitions of this log
+
+    def check(self) -> None:
+        """Can it still be used?"""
+        if self._closed:
+            raise LogClosed
+        if self._sync.failure is not None:
+            raise self._sync.failure
+
+    def write(self, batch: WriteBatch, touched: Collection[TopicPartition], what: str) -> None:
+        """Write a batch with the records staged in it. Workers may read them now."""
+        try:
+            self.reach(f"{what} before write")
+            self._rocks.write(batch)
+            self.reach(f"{what} after write")
+        except BaseException as error:
+            self._sync.fail(LogLost(path=self._rocks.path, why=error))
+            raise
+        for partition in touched:
+            partition.written()
+            self._unsynced[partition] = None
+
+    def synced(self) -> asyncio.Future[None]:
+        """Done when all that was written so far is durable and visible."""
+        return self._sync.request()
+
+    def reach(self, point: str) -> None:
+        """A point where a test may let it crash."""
+        if self._fault is not None:
+            self._fault(point)
+
+    def _fetch(self, topic: str, positions: Mapping[int, int], limit: int) -> list[Appended]:
+        """Fair to the partitions: each gets its share of what is left."""
+        if self._closed:
+            return []
+        partitions = self.catalogue.topic(topic)
+        found: list[Appended] = []
+        for index, partition in enumerate(partitions):
+            left = limit - len(found)
+            share = left if index == len(partitions) - 1 else max(left // (len(partitions) - index), 1)
+            found += partition.fetch(positions.get(partition.number, 0), min(share, left))
+        return found
+
+    def _sync_now(self) -> None:
+        """In the thread of the sync."""
+        try:
+            self._rocks.sync()
+        except Exception as error:
+            raise LogLost(path=self._rocks.path, why=error) from error
+
+    def _begin_sync(self) -> list[tuple[TopicPartition, int]]:
+        covered = [(partition, partition.end) for partition in self._unsynced]
+        self._unsynced.clear()
+        return covered
+
+    def _finish_sync(self, covered: list[tuple[TopicPartition, int]]) -> None:
+        self.reach("before visible")
+        for partition, end in covered:
+            partition.readable = end
+            for more in self._fetching.pop(partition.topic, ()):
+                if not more.done():
+                    more.set_result(None)
+        self.reach("after visible")
+
+    def _let_go(self) -> None:
+        self._closed = True
+        for waiting in self._fetching.values():
+            for more in waiting:
+                if not more.done():
+                    more.set_result(None)
+        for taken in self._taken.values():
+            taken.wake()
+        self._taken.clear()
+        self._sync.close()
+        self._rocks.close()

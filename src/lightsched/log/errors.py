@@ -1,0 +1,35 @@
+"""What can be wrong with a log?"""
+
+from lightsched.errors import LightschedError
+
+
+class PartitionsChanged(LightschedError):
+    """The directory {path} was made with {found} partitions and cannot be opened with {wanted}: set
+    embedded.partitions to {found}, or start with an empty directory.
+    """
+
+
+class PrefixChanged(LightschedError):
+    """The topics in the directory {path} begin with {found!r}, not with {wanted!r}: set embedded.prefix to {found!r},
+    or start with an empty directory.
+    """
+
+
+class PartitionTaken(LightschedError):
+    """Partition {partition} is already taken in this process: close it before taking it again."""
+
+
+class NoSuchPartition(LightschedError):
+    """There is no partition {partition} of {topic}: it has {partitions}, counted from 0."""
+
+
+class TooManyTopics(LightschedError):
+    """The topic {topic} cannot be made: the embedded log holds at most {most}. Deliver to fewer, or use Kafka."""
+
+
+class LogLost(LightschedError):
+    """The log in {path} has stopped: {why}. What was acknowledged is safe; free the disk or repair it, then restart."""
+
+
+class LogClosed(LightschedError):
+    """The log is closed."""
