@@ -37,7 +37,7 @@ async def measure(path: Path, count: int, say: Callable[[str], None]) -> tuple[f
     lines = [
         [Record(None, line) for line in batch] for batch in batches(events(count, now_ms - HOUR_MS, HOUR_MS), 1_000)
     ]
-    node, running = await _start(settings, ShiftedClock(-2 * HOUR_MS))
+    node, running = await start(settings, ShiftedClock(-2 * HOUR_MS))
     topic = node.log.topics.events
     began = perf_counter()
     under_way: set[asyncio.Future[object]] = set()
@@ -50,10 +50,9 @@ async def measure(path: Path, count: int, say: Callable[[str], None]) -> tuple[f
     say(f"ingest {ingest:,.0f}/s")
     node.stop()
     await running
-    del node
-    import gc; gc.collect()
+    del node  # its store must be gone before the directory is opened again
     began = perf_counter()
-    node, running = await _start(settings, ShiftedClock(0))
+    node, running = await start(settings, ShiftedClock(0))
     seen: set[bytes] = set()
     total = position = 0
     while total < count:
@@ -69,7 +68,7 @@ async def measure(path: Path, count: int, say: Callable[[str], None]) -> tuple[f
     return ingest, fire
 
 
-async def _start(settings: Settings, clock: ShiftedClock) -> tuple[Node, asyncio.Task[None]]:
+async def start(settings: Settings, clock: ShiftedClock | None = None) -> tuple[Node, asyncio.Task[None]]:
     node = await Node.open(settings, clock)
     running = asyncio.create_task(node.run())
     await node.wait_ready()

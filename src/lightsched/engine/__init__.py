@@ -1,0 +1,1 @@
+"""What happens next in a partition? Pure: (view, inputs, now) → step. Start reading at `lightsched.engine.engine`."""

@@ -8,18 +8,16 @@ from msgspec import structs
 
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
-from lightsched.engine.runs import drop_runs, new_run, settle, start, start_queued
+from lightsched.engine.runs import drop_runs, go_on, new_run
 from lightsched.engine.state import Phase, State
 from lightsched.engine.step import Follow
 from lightsched.event.command import ASSIGNED, WHO, Command, definition_of
-from lightsched.event.model import Op, encoder
+from lightsched.event.identity import Identity
+from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
-from lightsched.event.schedule import first_due
+from lightsched.event.schedule import first_due, plan_of
 from lightsched.event.status import FINAL, Outcome, Signal, Status
 from lightsched.timing import parse_duration
-
-MAX_TRIGGERS_AT_ONCE = 50
-"""Each takes a due of its own, a ms apart; fewer than the shortest interval has, so that they never meet a scheduled one."""
 
 
 def apply(draft: Draft, command: Command) -> None:
@@ -91,15 +89,16 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
             fired=old.fired,
             failures=old.failures,
             last_ms=old.last_ms,
-            newest_due_ms=old.newest_due_ms,
             oldest_run_ms=old.oldest_run_ms,
             trail=old.trail,
         )
         state = draft.note(state, "replaced", f"revision {state.revision}")
     if old is None or old.status in FINAL:
         draft.begin()
-    if due_ms is None or (not event.repeats and due_ms < appended_ms - draft.rules.limits.keep_ms):
-        return draft.note(draft.end(state, Status.EXPIRED), "too_old")
+    if due_ms is None:
+        return draft.note(draft.end(state, Signal.EXPIRED), "never_due")
+    if not event.repeats and due_ms < appended_ms - draft.rules.limits.keep_ms:
+        return draft.note(draft.end(state, Signal.EXPIRED), "too_old")
     return state
 
 
@@ -114,8 +113,7 @@ def cancel(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
     state = drop_runs(draft, command.identity, state, "the event was cancelled")
-    state = draft.end(state, moved(state.status, Signal.CANCELLED))
-    state = draft.note(state, "cancelled", command.event.reason)
+    state = draft.note(draft.end(state, Signal.CANCELLED), "cancelled", command.reason)
     return draft.answer(command, Outcome.CANCELLED, draft.put(command.identity, state), old)
 
 
@@ -129,11 +127,9 @@ def pause(draft: Draft, command: Command) -> None:
     if error := _too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
-    runs = tuple(
-        structs.replace(run, phase=Phase.QUEUED) if run.phase is Phase.WAITING else run for run in state.runs
-    )
+    runs = tuple(structs.replace(run, phase=Phase.QUEUED) if run.phase is Phase.WAITING else run for run in state.runs)
     state = structs.replace(state, paused=True, status=moved(state.status, Signal.PAUSED), runs=runs)
-    state = draft.note(state, "paused", command.event.reason)
+    state = draft.note(state, "paused", command.reason)
     return draft.answer(command, Outcome.PAUSED, draft.put(command.identity, state), old)
 
 
@@ -150,12 +146,10 @@ def resume(draft: Draft, command: Command) -> None:
     old = state
     event = draft.event(name)
     state = structs.replace(state, paused=False, status=moved(state.status, Signal.RESUMED))
-    state = draft.note(state, "resumed", command.event.reason)
+    state = draft.note(state, "resumed", command.reason)
     if event.repeats and state.due_ms is not None and state.due_ms <= draft.now_ms:
-        state = catch_up_with(draft, name, state, event, draft.now_ms + 1, "paused")
-    state, ended = start_queued(draft, name, state, event)
-    state = settle(draft, name, state, ended)
-    return draft.answer(command, Outcome.RESUMED, draft.put(name, state), old)
+        state = catch_up_with(draft, name, state, event, missed_before_ms=draft.now_ms + 1, reason="paused")
+    return draft.answer(command, Outcome.RESUMED, draft.put(name, go_on(state, event)), old)
 
 
 def trigger(draft: Draft, command: Command) -> None:
@@ -168,26 +162,36 @@ def trigger(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
     event = draft.event(name)
-    if event.repeats and event.overlap == "skip" and state.runs:
-        return draft.answer(command, Outcome.TOO_LATE, state, state, "the previous run is not over, and overlap is `skip`")
-    if len(state.runs) >= draft.rules.active_runs:
-        return draft.answer(command, Outcome.QUOTA, state, state, "too many unfinished runs of this event")
-    if state.newest_due_ms > draft.now_ms + MAX_TRIGGERS_AT_ONCE:
-        return draft.answer(command, Outcome.QUOTA, state, state, "triggered too often at the same instant: try again")
-    state = draft.note(state, "triggered", command.event.reason)
-    waits = None if event.repeats else next((run for run in state.runs if run.revision == state.revision), None)
     if not event.repeats:
-        state = structs.replace(state, due_ms=None, paused=False)
-    if waits is None:
-        due_ms = max(draft.now_ms, state.newest_due_ms + 1)
-        due_ms += due_ms == state.due_ms
-        state = structs.replace(state, newest_due_ms=due_ms)
-        run = new_run(draft, state, event, due_ms)
+        state = _sooner(draft, state, event)
+    elif event.overlap == "skip" and state.runs:
+        error = "the previous run is not over, and overlap is `skip`"
+        return draft.answer(command, Outcome.TOO_LATE, state, state, error)
+    elif len(state.runs) >= draft.rules.active_runs:
+        return draft.answer(command, Outcome.QUOTA, state, state, "too many runs of this event are unfinished")
     else:
-        run = waits
-    state, ended = start(draft, name, state, event, structs.replace(run, at_ms=draft.now_ms))
-    state = settle(draft, name, state, ended)
+        state = _once_more(draft, name, state, event)
+    state = draft.note(state, "triggered", command.reason)
     return draft.answer(command, Outcome.TRIGGERED, draft.put(name, state), old)
+
+
+def _sooner(draft: Draft, state: State, event: Event) -> State:
+    """What a one-shot waits for, its time or that of a retry, is now."""
+    now_ms = draft.now_ms
+    status = moved(state.status, Signal.RESUMED) if state.paused else state.status
+    due_ms = None if state.due_ms is None else now_ms
+    runs = tuple(structs.replace(run, at_ms=now_ms) if run.phase is Phase.RETRY else run for run in state.runs)
+    return go_on(structs.replace(state, status=status, due_ms=due_ms, paused=False, runs=runs), event)
+
+
+def _once_more(draft: Draft, name: Identity, state: State, event: Event) -> State:
+    """One more run of a recurrence, due now, or as soon after as no other run of it is, was or will be due."""
+    plan = plan_of(event, name, state.appended_ms)
+    due_ms = max(draft.now_ms, state.newest_due_ms + 1)
+    while due_ms == state.due_ms or plan.after(due_ms - 1) == due_ms:
+        due_ms += 1
+    run = structs.replace(new_run(draft, state, event, due_ms), triggered=True)
+    return structs.replace(state, newest_due_ms=due_ms, runs=(*state.runs, run))
 
 
 def _too_late(draft: Draft, command: Command, state: State) -> str:

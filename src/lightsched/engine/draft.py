@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from lightsched.engine.rules import Rules
-from lightsched.engine.state import Decision, State, next_ms, shown
+from lightsched.engine.state import Decision, State, is_due, next_ms, shown
 from lightsched.engine.step import Answer, DeadLetter, Step, Totals, Transition
-from lightsched.engine.view import View
+from lightsched.engine.view import Entry, View
 from lightsched.event.command import Command
 from lightsched.event.delivery import Emitter
 from lightsched.event.identity import Identity, parts, tenant_of
@@ -85,9 +85,26 @@ class Draft:
             self._flights[tenant] = self.view.in_flight(tenant)
         return self._flights[tenant]
 
-    def has_slot(self, name: Identity) -> bool:
-        """May another tracked run of this event's tenant be delivered?"""
-        tenant = tenant_of(name)
+    def due(self, limit: int) -> list[Entry]:
+        """What is due now, in firing order, with what this step itself has made due."""
+        now_ms = self.now_ms
+        entries = self.view.due(now_ms, limit)
+        fresh: list[Entry] = []
+        for name, state in self.step.states.items():
+            if state is None:
+                continue
+            if state.due_ms is not None and state.due_ms <= now_ms and not state.paused:
+                fresh.append(Entry(state.priority, state.due_ms, state.seq, name))
+            if state.runs:
+                fresh.extend(
+                    Entry(state.priority, run.at_ms, run.seq, name)
+                    for run in state.runs
+                    if run.at_ms <= now_ms and is_due(state, run)
+                )
+        return sorted({*entries, *fresh})[:limit] if fresh else entries
+
+    def has_slot(self, tenant: str) -> bool:
+        """May another tracked run of this tenant be delivered?"""
         slots = self.rules.slots(tenant)
         return slots is None or self.in_flight(tenant) < slots
 
@@ -123,23 +140,27 @@ class Draft:
         self.totals.accepted += 1
         self.totals.pending += 1
 
-    def end(self, state: State, status: Status, *, dead: bool = False) -> State:
-        """The event fires no more. Runs that are still out go on."""
+    def end(self, state: State, signal: Signal, *, dead: bool = False) -> State:
+        """The event fires no more. Runs that are still out go on, and it is kept until they are history too."""
+        status = moved(shown(state).status, signal)
         assert status in FINAL, status
         totals = self.totals
-        if state.status not in FINAL:
-            totals.pending -= 1
-            if dead:
-                totals.dead += 1
-            elif status is Status.CANCELLED:
-                totals.cancelled += 1
-            elif status is Status.EXPIRED:
-                totals.expired += 1
-            else:
-                totals.fired += 1
-        return structs.replace(
-            state, status=status, due_ms=None, paused=False, forget_ms=self.now_ms + self.rules.limits.keep_ms
-        )
+        totals.pending -= 1
+        if dead:
+            totals.dead += 1
+        elif status is Status.CANCELLED:
+            totals.cancelled += 1
+        elif status is Status.EXPIRED:
+            totals.expired += 1
+        else:
+            totals.fired += 1
+        forget_ms = None if state.runs else self.forget_ms
+        return structs.replace(state, status=status, due_ms=None, paused=False, forget_ms=forget_ms)
+
+    @property
+    def forget_ms(self) -> int:
+        """When that which is over now leaves the history."""
+        return self.now_ms + self.rules.limits.keep_ms
 
     def miss(self, reason: str, count: int = 1) -> None:
         """Occurrences that will not run: counted, never silent."""
@@ -150,7 +171,9 @@ class Draft:
         trail = (*state.trail[-(MAX_TRAIL - 1) :], Decision(self.now_ms, what, detail))
         return structs.replace(state, trail=trail)
 
-    def answer(self, command: Command, outcome: Outcome, state: State | None, before: State | None, error: str = "") -> None:
+    def answer(
+        self, command: Command, outcome: Outcome, state: State | None, before: State | None, error: str = ""
+    ) -> None:
         """The one definite outcome of a command, to whoever asked and on the audit."""
         step = self.step
         status = None if state is None else state.status
@@ -180,7 +203,7 @@ class Draft:
                 before="" if before is None else before.status,
                 after=status or "",
                 due=0 if state is None or state.due_ms is None else state.due_ms,
-                reason=error or command.event.reason,
+                reason=error or command.reason,
             )
         )
 
@@ -193,13 +216,21 @@ class Draft:
         self.step.dead_letters.append(
             DeadLetter(reason, error, appended.record, appended.topic, appended.offset, appended.partition)
         )
+        self.step.audit.append(Transition(self.at, "refuse", "", "", "", outcome=Outcome.INVALID, reason=error))
 
     def log(self, what: str, name: Identity, revision: int, before: str, after: str, **more: object) -> None:
         """A transition that no command asked for, on the audit."""
         tenant, key, id_ = parts(name)
         self.step.audit.append(
             Transition(
-                at=self.at, what=what, tenant=tenant, key=key, id=id_, revision=revision, before=before, after=after,
+                at=self.at,
+                what=what,
+                tenant=tenant,
+                key=key,
+                id=id_,
+                revision=revision,
+                before=before,
+                after=after,
                 **more,  # type: ignore[arg-type]
             )
         )

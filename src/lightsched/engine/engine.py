@@ -33,7 +33,7 @@ class Engine:
         self._emitter: tuple[bytes, Emitter] = (b"", Emitter(rules.partition, b""))
 
     def step(self, view: View, inputs: Sequence[Appended], now_ms: int, *, firing: bool = True) -> Step:
-        """The next step. `firing` is off while time is not trusted, or inputs from before the take are still to come."""
+        """The next step. `firing` is off while time is not trusted, or inputs from before the take are yet to come."""
         draft = Draft(view, self.rules, self._emit_with(view.meta.secret), now_ms)
         self._take_inputs(draft, inputs)
         if firing:

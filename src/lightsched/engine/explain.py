@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from lightsched.engine.state import FinishedRun, Phase, State
+from lightsched.engine.state import Attempt, FinishedRun, Phase, State
 from lightsched.event.model import Event
 from lightsched.event.status import FINAL, Status
 from lightsched.timing import format_utc
@@ -12,6 +12,7 @@ from lightsched.timing import format_utc
 WORDS = {
     "replaced": "A new definition took the place of the old one: {}.",
     "too_old": "It was older than the history when it arrived, so it expired at once.",
+    "never_due": "It has no time to fire at, so it expired at once.",
     "cancelled": "It was cancelled. {}",
     "paused": "It was paused. {}",
     "resumed": "It was resumed. {}",
@@ -29,7 +30,7 @@ WORDS = {
 
 _WAITING_FOR = {
     Phase.DELIVERED: "is out at an executor; without a word it times out at {at}",
-    Phase.RETRY: "will be tried again at {at}",
+    Phase.RETRY: "goes at {at}",
     Phase.WAITING: "waits for a slot of its tenant",
     Phase.QUEUED: "waits for the previous run to end",
 }
@@ -47,18 +48,12 @@ def explain(state: State, event: Event, runs: Sequence[tuple[int, FinishedRun]],
     story: list[tuple[int, str]] = [(state.created_ms, f"It was scheduled: {words}.")]
     story.extend((step.at_ms, WORDS[step.what].format(step.detail).strip()) for step in state.trail)
     for due_ms, run in runs:
-        story.extend(
-            (attempt.delivered_ms, f"The run due {format_utc(due_ms)} was delivered{_nth(attempt.attempt)}{_late(due_ms, attempt)}.")
-            for attempt in run.attempts
-        )
+        story.extend((attempt.delivered_ms, _delivered(due_ms, attempt)) for attempt in run.attempts)
         if run.status is not Status.SUCCESS or event.tracked:
             why = f": {run.error}" if run.error else ""
             story.append((run.finished_ms, f"The run due {format_utc(due_ms)} ended {run.status}{why}."))
     for out in state.runs:
-        story.extend(
-            (attempt.delivered_ms, f"The run due {format_utc(out.due_ms)} was delivered{_nth(attempt.attempt)}.")
-            for attempt in out.attempts
-        )
+        story.extend((attempt.delivered_ms, _delivered(out.due_ms, attempt)) for attempt in out.attempts)
     story.sort(key=lambda line: line[0])
     reasons = [Reason(format_utc(at_ms), text) for at_ms, text in story]
     return [*reasons, *(Reason("", text) for text in _now(state))]
@@ -78,11 +73,8 @@ def _now(state: State) -> list[str]:
     return lines
 
 
-def _nth(attempt: int) -> str:
-    return f" (attempt {attempt})" if attempt > 1 else ""
-
-
-def _late(due_ms: int, attempt: object) -> str:
-    delivered_ms = getattr(attempt, "delivered_ms", due_ms)
-    late_ms = delivered_ms - due_ms
-    return f", {late_ms / 1000:.1f} s after its time" if late_ms >= 1000 and getattr(attempt, "attempt", 1) == 1 else ""
+def _delivered(due_ms: int, attempt: Attempt) -> str:
+    nth = f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""
+    late_ms = attempt.delivered_ms - due_ms
+    late = f", {late_ms / 1000:.1f} s after its time" if late_ms >= 1000 and attempt.attempt == 1 else ""
+    return f"The run due {format_utc(due_ms)} was delivered{nth}{late}."

@@ -6,13 +6,13 @@ from lightsched.engine.draft import Draft
 from lightsched.engine.missed import catch_up_with, next_due
 from lightsched.engine.rules import LATE_MS
 from lightsched.engine.runs import new_run, settle, start
-from lightsched.engine.state import Phase, State
+from lightsched.engine.state import State, is_due
 from lightsched.engine.view import Entry
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event
 from lightsched.event.schedule import plan_of, window_of
-from lightsched.event.status import FINAL
 from lightsched.timing import format_utc
+from lightsched.timing.catch_up import MOST_COUNTED
 
 _CHUNK = 256
 """Definitions are read so many at a time: payloads may be large."""
@@ -21,7 +21,7 @@ _CHUNK = 256
 def fire_due(draft: Draft) -> None:
     """Fire what is due, as far as a step may go."""
     rules = draft.rules
-    entries = draft.view.due(draft.now_ms, rules.step_fires)
+    entries = draft.due(rules.step_fires)
     draft.load(entry.identity for entry in entries)
     for i in range(0, len(entries), _CHUNK):
         chunk = entries[i : i + _CHUNK]
@@ -38,42 +38,37 @@ def fire(draft: Draft, entry: Entry) -> None:
     """Fire one entry, unless this step has already made it void."""
     name = entry.identity
     state = draft.state(name)
-    if state is None or state.paused or state.status in FINAL:
+    if state is None:
         return
-    event = draft.event(name)
     if state.due_ms == entry.due_ms and state.seq == entry.seq:
-        draft.put(name, occur(draft, name, state, event))
+        if not state.paused:
+            draft.put(name, occur(draft, name, state, draft.event(name)))
         return
     for run in state.runs:
-        if run.phase is Phase.RETRY and run.at_ms == entry.due_ms and run.seq == entry.seq:
-            state, ended = start(draft, name, state, event, run)
+        if run.seq == entry.seq and run.at_ms == entry.due_ms and is_due(state, run):
+            state, ended = start(draft, name, state, draft.event(name), run)
             draft.put(name, settle(draft, name, state, ended))
             return
 
 
 def occur(draft: Draft, name: Identity, state: State, event: Event) -> State:
     """The next occurrence of an event is due: make a run of it, and look for the one after."""
-    now_ms = draft.now_ms
     due_ms = state.due_ms
     assert due_ms is not None
-    late = now_ms - due_ms > LATE_MS
-    if late and event.repeats:
-        state = catch_up_with(draft, name, state, event, now_ms - LATE_MS, "late")
+    if draft.now_ms - due_ms > LATE_MS:
+        state = _late(draft, name, state, event)
         due_ms = state.due_ms
-        if due_ms is None or due_ms > now_ms:
+        if due_ms is None or due_ms > draft.now_ms:
             return state
-        late = now_ms - due_ms > LATE_MS
-    if late and event.window is not None:
-        open_ms = window_of(event.window, event.timezone).open_at(now_ms)
-        if open_ms > now_ms:
-            return _wait_for_window(draft, name, state, event, open_ms)
     following_ms = None
-    if event.repeats and (event.max_runs is None or state.counted + 1 < event.max_runs):
+    if event.repeats:
         following_ms = plan_of(event, name, state.appended_ms).after(due_ms)
-    if state.runs and event.overlap == "skip":
-        return _skip(draft, state, "overlap", due_ms, plan_of(event, name, state.appended_ms).after(due_ms))
-    if len(state.runs) >= draft.rules.active_runs:
-        return _skip(draft, state, "active_runs", due_ms, plan_of(event, name, state.appended_ms).after(due_ms))
+        if state.runs and event.overlap == "skip":
+            return _skip(draft, state, "overlap", due_ms, following_ms)
+        if len(state.runs) >= draft.rules.active_runs:
+            return _skip(draft, state, "active_runs", due_ms, following_ms)
+        if event.max_runs is not None and state.counted + 1 >= event.max_runs:
+            following_ms = None
     run = new_run(draft, state, event, due_ms)
     state = structs.replace(
         state, due_ms=following_ms, counted=state.counted + 1, newest_due_ms=max(due_ms, state.newest_due_ms)
@@ -82,13 +77,22 @@ def occur(draft: Draft, name: Identity, state: State, event: Event) -> State:
     return settle(draft, name, state, ended)
 
 
-def _wait_for_window(draft: Draft, name: Identity, state: State, event: Event, open_ms: int) -> State:
-    """It is long past its time and the window has closed: it goes at the next opening, as one with what falls there."""
+def _late(draft: Draft, name: Identity, state: State, event: Event) -> State:
+    """It is long past its time: `catch_up` decides about a recurrence, then the window about all that is still late."""
+    late_before_ms = draft.now_ms - LATE_MS
     if event.repeats:
-        ends_ms = plan_of(event, name, state.appended_ms).ends_ms
-        if ends_ms is not None and open_ms > ends_ms:
-            draft.miss("window")
-            return next_due(draft, draft.note(state, "missed_window", format_utc(ends_ms)), None)
+        state = catch_up_with(draft, name, state, event, missed_before_ms=late_before_ms, reason="late")
+    due_ms = state.due_ms
+    if due_ms is None or due_ms >= late_before_ms or event.window is None:
+        return state
+    open_ms = window_of(event.window, event.timezone).open_at(draft.now_ms)
+    if open_ms == draft.now_ms:
+        return state
+    plan = plan_of(event, name, state.appended_ms)
+    if plan.ends_ms is not None and open_ms > plan.ends_ms:
+        draft.miss("window", plan.count(due_ms, late_before_ms, MOST_COUNTED))
+        state = draft.note(state, "missed_window", format_utc(plan.ends_ms))
+        return next_due(draft, state, plan.after(late_before_ms - 1))
     return structs.replace(draft.note(state, "moved_into_window", format_utc(open_ms)), due_ms=open_ms)
 
 

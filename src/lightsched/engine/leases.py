@@ -1,12 +1,10 @@
 """Whose time has run out? Deliveries without a report, runs that waited until they expired, events to forget."""
 
-from msgspec import structs
-
 from lightsched.engine.draft import Draft
 from lightsched.engine.runs import finish, timed_out
 from lightsched.engine.state import Phase, State
 from lightsched.event.identity import Identity
-from lightsched.event.status import Status
+from lightsched.event.status import Signal
 
 _RUNS_FORGOTTEN_AT_ONCE = 1_000
 _END_OF_TIME_MS = 1 << 62
@@ -25,26 +23,22 @@ def run_out(draft: Draft) -> None:
 
 def _run_out(draft: Draft, name: Identity, state: State) -> None:
     now_ms = draft.now_ms
-    seqs = [run.seq for run in state.runs]
-    for seq in seqs:
-        run = next((run for run in state.runs if run.seq == seq), None)
+    if state.forget_ms is not None and state.forget_ms <= now_ms:
+        _forget(draft, name)
+        return
+    for seq in [run.seq for run in state.runs]:
+        run = next((run for run in state.runs if run.seq == seq), None)  # the end of one may drop or move others
         if run is None:
             continue
         if run.phase is Phase.DELIVERED and run.at_ms <= now_ms:
             state = timed_out(draft, name, state, run)
-        elif run.phase in (Phase.WAITING, Phase.QUEUED) and 0 < run.expires_ms <= now_ms:
-            state = finish(draft, name, state, run, Status.EXPIRED, error="it expired while it waited for its turn")
+        elif run.phase >= Phase.WAITING and 0 < run.expires_ms <= now_ms:
+            state = finish(draft, name, state, run, Signal.EXPIRED, error="it expired while it waited for its turn")
     draft.put(name, state)
-    if state.forget_ms is not None and state.forget_ms <= now_ms:
-        _forget(draft, name, state)
 
 
-def _forget(draft: Draft, name: Identity, state: State) -> None:
-    """An event leaves the history with its runs; one whose last run is still out stays a while longer."""
-    keep_ms = draft.rules.limits.keep_ms
-    if state.runs:
-        draft.put(name, structs.replace(state, forget_ms=draft.now_ms + max(keep_ms, 1)))
-        return
+def _forget(draft: Draft, name: Identity) -> None:
+    """An event leaves the history with its runs."""
     old = draft.view.runs_before(name, _END_OF_TIME_MS, _RUNS_FORGOTTEN_AT_ONCE)
     for key in old:
         draft.step.runs[key] = None

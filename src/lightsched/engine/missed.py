@@ -7,12 +7,14 @@ from lightsched.engine.state import State
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event
 from lightsched.event.schedule import plan_of
-from lightsched.event.status import Status
+from lightsched.event.status import Signal, Status
 from lightsched.timing import catch_up, parse_duration
+
+_AS_LAST_RUN = {Status.SUCCESS: Signal.SUCCEEDED, Status.FATAL_FAILURE: Signal.GAVE_UP}
 
 
 def catch_up_with(
-    draft: Draft, name: Identity, state: State, event: Event, missed_before_ms: int, reason: str
+    draft: Draft, name: Identity, state: State, event: Event, *, missed_before_ms: int, reason: str
 ) -> State:
     """Let `catch_up` decide which of the missed occurrences of a recurrence is due now, if any."""
     assert state.due_ms is not None
@@ -25,8 +27,9 @@ def catch_up_with(
     return next_due(draft, state, caught.due_ms)
 
 
-def next_due(draft: Draft, state: State, due_ms: int | None) -> State:
-    """The recurrence goes on then; None: it has no further occurrence, and ends with its last run."""
+def next_due(draft: Draft, state: State, due_ms: int | None, *, dead: bool = False) -> State:
+    """The recurrence goes on then; None: it has no further occurrence, and ends as its last run did."""
     if due_ms is None and not state.runs:
-        return draft.end(state, Status.SUCCESS if state.fired else Status.EXPIRED)
-    return structs.replace(state, due_ms=due_ms)
+        signal = Signal.EXPIRED if state.last_status is None else _AS_LAST_RUN.get(state.last_status, Signal.EXPIRED)
+        return draft.end(state, signal, dead=dead)
+    return state if due_ms == state.due_ms else structs.replace(state, due_ms=due_ms)

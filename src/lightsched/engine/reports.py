@@ -1,4 +1,4 @@
-"""What does a report change? The run it is about, if that is still waiting for it; otherwise nothing, and that is said."""
+"""What does a report change? The run it is about, if that still waits for it; otherwise nothing, and that is said."""
 
 from hashlib import blake2b
 from hmac import compare_digest
@@ -15,10 +15,10 @@ from lightsched.event.command import ASSIGNED, decode
 from lightsched.event.delivery import DeliveryName, token_of
 from lightsched.event.errors import InvalidEvent, invalid
 from lightsched.event.identity import parts
-from lightsched.event.model import encoder
+from lightsched.event.model import Op, encoder
 from lightsched.event.record import Appended, Record
 from lightsched.event.report import Report, ReportStatus, decode_report
-from lightsched.event.status import Signal, Status
+from lightsched.event.status import Outcome, Signal
 from lightsched.event.tenant import home
 from lightsched.timing import parse_duration
 
@@ -51,6 +51,7 @@ def apply(draft: Draft, appended: Appended) -> None:
         return
     if name.partition != draft.rules.partition and 0 <= name.partition < draft.rules.partitions:
         draft.step.follows.append(Follow(draft.rules.limits.names.reports, name.partition, appended.record))
+        draft.step.answers.append(Answer(appended.topic, appended.offset, Outcome.FORWARDED, name.identity))
         return
     ignored = _apply(draft, report, name)
     state = draft.state(name.identity)
@@ -70,7 +71,9 @@ def apply(draft: Draft, appended: Appended) -> None:
 
 
 def _apply(draft: Draft, report: Report, name: DeliveryName) -> str:
-    if not compare_digest(token_of(draft.meta.secret, report.delivery), report.token.encode("ascii", "replace").decode()):
+    if not compare_digest(
+        token_of(draft.meta.secret, report.delivery), report.token.encode("ascii", "replace").decode()
+    ):
         return FORBIDDEN
     state = draft.state(name.identity)
     if state is None:
@@ -81,37 +84,42 @@ def _apply(draft: Draft, report: Report, name: DeliveryName) -> str:
     if run.attempt != name.attempt:
         return "stale"
     if run.phase is not Phase.DELIVERED:
-        return "late"
-    signal = SIGNALS[report.status]
-    if machine.after(run.status, signal) is None:
+        return "late" if run.timed_out else "repeated"
+    if machine.after(run.status, SIGNALS[report.status]) is None:
         return "repeated"
-    draft.put(name.identity, _changed(draft, report, name, state, run, signal))
+    draft.put(name.identity, _changed(draft, report, name, state, run))
     return ""
 
 
-def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run: Run, signal: Signal) -> State:
+def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run: Run) -> State:
     limits = draft.rules.limits
+    signal = SIGNALS[report.status]
     executor, error = report.executor[:200], report.error[: limits.error]
     if signal is Signal.FAILED:
         retry_in_ms = None if report.retry_in is None else parse_duration(report.retry_in)
         return fail(
             draft, name.identity, state, run, error=error or "it failed", executor=executor, retry_in_ms=retry_in_ms
         )
-    status = moved(run.status, signal)
     if signal in (Signal.SUCCEEDED, Signal.GAVE_UP):
         result = report.result_bytes
         if len(result) > limits.result:
             result = encoder.encode({"truncated": True, "bytes": len(result)})
-        return finish(draft, name.identity, state, run, status, error=error, result=result, executor=executor)
+        return finish(draft, name.identity, state, run, signal, error=error, result=result, executor=executor)
+    status = moved(run.status, signal)
     if status is not run.status:
         draft.log(
-            report.status, name.identity, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, who=executor
+            report.status,
+            name.identity,
+            run.revision,
+            run.status,
+            status,
+            due=run.due_ms,
+            attempt=run.attempt,
+            who=executor,
         )
     last = run.attempts[-1]
     last = structs.replace(last, status=status, executor=executor or last.executor)
-    run = structs.replace(
-        run, status=status, at_ms=draft.now_ms + run.timeout_ms, attempts=(*run.attempts[:-1], last)
-    )
+    run = structs.replace(run, status=status, at_ms=draft.now_ms + run.timeout_ms, attempts=(*run.attempts[:-1], last))
     return with_run(state, run)
 
 
@@ -124,7 +132,7 @@ def follow(draft: Draft, report: Report, name: DeliveryName, index: int, raw: by
         if event.tenant not in ("default", tenant):
             raise invalid("tenant", f"a follow-up belongs to its parent's tenant, `{tenant}`: leave it out")
         event.tenant = tenant
-        assigned = not event.id
+        assigned = not event.id and event.op is Op.SCHEDULE
         if assigned:
             mark = blake2b(f"{report.delivery}/{index}".encode(), digest_size=12).hexdigest()
             event.id = f"{AUTO}then-{mark}"

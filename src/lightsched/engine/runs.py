@@ -1,7 +1,8 @@
-"""How does a run live? It is delivered, reported on, tried again, and ends; then the event goes on or ends too.
+"""How does a run live? It is started when it is due, reported on, tried again, and ends; then the event goes on.
 
-A run that ends while it is started (untracked, expired, undeliverable) is reported to the caller as `Ended`, who then
-lets the event go on with `settle`: nothing here calls itself, so a long queue cannot exhaust the stack.
+Runs are started in two places only, both after the inputs of a step: when they are due (`lightsched.engine.firing`) and
+when a slot is free (`lightsched.engine.slots`). Whatever else lets a run go (a trigger, the end of the run before it,
+the end of a pause) makes it due: so no input delivers anything by itself, and deliveries are bounded and in order.
 """
 
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from lightsched.engine.draft import Draft, moved
+from lightsched.engine.missed import next_due
 from lightsched.engine.rules import LATE_MS
 from lightsched.engine.state import Attempt, FinishedRun, Phase, Run, State
 from lightsched.engine.step import DeadLetter
@@ -26,17 +28,18 @@ class Ended(NamedTuple):
     """How a run ended."""
 
     revision: int
+    signal: Signal
     status: Status
     dead: bool = False
 
 
 def new_run(draft: Draft, state: State, event: Event, due_ms: int) -> Run:
-    """An occurrence that is due."""
+    """An occurrence."""
     return Run(
         due_ms=due_ms,
         revision=state.revision,
         seq=draft.seq(),
-        phase=Phase.QUEUED,
+        phase=Phase.RETRY,
         at_ms=due_ms,
         timeout_ms=timeout_of(event) if event.tracked else 0,
         expires_ms=expiry_of(event, due_ms),
@@ -45,17 +48,20 @@ def new_run(draft: Draft, state: State, event: Event, due_ms: int) -> Run:
 
 def start(draft: Draft, name: Identity, state: State, event: Event, run: Run) -> tuple[State, Ended | None]:
     """Deliver a run whose time has come, or let it wait: for the window, the previous run's end, or a slot."""
-    if run.expires_ms and draft.now_ms >= run.expires_ms:
-        return record(draft, name, state, run, Status.EXPIRED, error="it expired before it could be delivered")
-    if event.window is not None and draft.now_ms - run.at_ms > LATE_MS:
-        open_ms = window_of(event.window, event.timezone).open_at(draft.now_ms)
-        if open_ms > draft.now_ms:
+    now_ms = draft.now_ms
+    if run.expires_ms and now_ms >= run.expires_ms:
+        return record(draft, name, state, run, Signal.EXPIRED, error="it expired before it could be delivered")
+    if event.window is not None and now_ms - run.at_ms > LATE_MS:
+        open_ms = window_of(event.window, event.timezone).open_at(now_ms)
+        if open_ms > now_ms:
             state = draft.note(state, "moved_into_window", format_utc(open_ms))
             return with_run(state, structs.replace(run, phase=Phase.RETRY, at_ms=open_ms)), None
-    if event.overlap == "queue" and any(other.phase is not Phase.QUEUED for other in state.runs if other.seq != run.seq):
+    if event.overlap == "queue" and state.runs and state.runs[0].seq != run.seq:
         return with_run(state, structs.replace(run, phase=Phase.QUEUED)), None
-    if event.tracked and not draft.has_slot(name):
-        return with_run(state, structs.replace(run, phase=Phase.WAITING)), None
+    if event.tracked and not draft.has_slot(tenant_of(name)):
+        # Under a pause it does not wait for a slot but for the end of the pause, as in `commands.pause`.
+        phase = Phase.QUEUED if state.paused else Phase.WAITING
+        return with_run(state, structs.replace(run, phase=phase)), None
     return deliver(draft, name, state, event, run)
 
 
@@ -69,26 +75,28 @@ def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) 
             DeadLetter("UNDELIVERABLE", why, delivery.record, partition=draft.rules.partition)
         )
         draft.miss("undeliverable")
-        state, ended = record(draft, name, state, run, Status.FATAL_FAILURE, error=why)
+        state, ended = record(draft, name, state, run, Signal.GAVE_UP, error=why)
         return state, ended._replace(dead=True)
     draft.step.deliveries.append(delivery)
     draft.bytes += delivery.size
-    status = moved(run.status, Signal.DELIVERED if event.tracked else Signal.DONE)
-    draft.log(
-        "deliver", name, run.revision, run.status, status, due=run.due_ms, attempt=attempt, delivery=delivery.id
-    )
+    signal = Signal.DELIVERED if event.tracked else Signal.DONE
+    status = moved(run.status, signal)
+    draft.log("deliver", name, run.revision, run.status, status, due=run.due_ms, attempt=attempt, delivery=delivery.id)
+    attempts = (*run.attempts[-(MAX_ATTEMPTS_KEPT - 1) :], Attempt(attempt, now_ms, status))
+    state = structs.replace(state, fired=state.fired + (attempt == 1), last_ms=now_ms)
+    if signal is Signal.DONE:
+        return record(draft, name, state, structs.replace(run, attempt=attempt, attempts=attempts), signal)
+    draft.flew(name, +1)
     run = structs.replace(
         run,
         phase=Phase.DELIVERED,
         at_ms=now_ms + run.timeout_ms,
         status=status,
         attempt=attempt,
-        attempts=(*run.attempts[-(MAX_ATTEMPTS_KEPT - 1) :], Attempt(attempt, now_ms, status)),
+        attempts=attempts,
+        timed_out=False,
+        triggered=False,
     )
-    state = structs.replace(state, fired=state.fired + (attempt == 1), last_ms=now_ms)
-    if not event.tracked:
-        return record(draft, name, state, run, status)
-    draft.flew(name, +1)
     return with_run(state, run), None
 
 
@@ -100,7 +108,15 @@ def topics_of(draft: Draft, name: Identity, event: Event) -> tuple[str, ...]:
 
 
 def fail(
-    draft: Draft, name: Identity, state: State, run: Run, *, error: str, executor: str = "", retry_in_ms: int | None = None
+    draft: Draft,
+    name: Identity,
+    state: State,
+    run: Run,
+    *,
+    error: str,
+    executor: str = "",
+    retry_in_ms: int | None = None,
+    timed_out: bool = False,
 ) -> State:
     """The attempt that is out has failed: try again, inside the window, or give up."""
     why_not = ""
@@ -114,7 +130,7 @@ def fail(
         delay_ms = retries_of(event).delay_after(run.attempt, f"{run.due_ms}/{run.attempt}/{name.decode()}")
     if delay_ms is None:
         text = f"{error} (not tried again: {why_not})" if why_not else error
-        return finish(draft, name, state, run, Status.FATAL_FAILURE, error=text, executor=executor)
+        return finish(draft, name, state, run, Signal.GAVE_UP, error=text, executor=executor)
     at_ms = draft.now_ms + (delay_ms if retry_in_ms is None else retry_in_ms)
     if event.window is not None:
         open_ms = window_of(event.window, event.timezone).open_at(at_ms)
@@ -128,16 +144,17 @@ def fail(
         run,
         phase=Phase.RETRY,
         at_ms=at_ms,
-        seq=draft.seq(),
         status=status,
         attempts=_closed(run, status, executor, error),
+        timed_out=timed_out,
     )
     return with_run(state, run)
 
 
 def timed_out(draft: Draft, name: Identity, state: State, run: Run) -> State:
     """The lease of a delivery has run out."""
-    return fail(draft, name, state, run, error=f"no report or heartbeat for {format_duration(run.timeout_ms)}")
+    error = f"no report or heartbeat for {format_duration(run.timeout_ms)}"
+    return fail(draft, name, state, run, error=error, timed_out=True)
 
 
 def finish(
@@ -145,45 +162,40 @@ def finish(
     name: Identity,
     state: State,
     run: Run,
-    status: Status,
+    signal: Signal,
     *,
     error: str = "",
     result: bytes = b"",
     executor: str = "",
 ) -> State:
     """A run is over, and the event goes on."""
-    state, ended = record(draft, name, state, run, status, error=error, result=result, executor=executor)
+    state, ended = record(draft, name, state, run, signal, error=error, result=result, executor=executor)
     return settle(draft, name, state, ended)
 
 
 def settle(draft: Draft, name: Identity, state: State, ended: Ended | None) -> State:
     """What becomes of an event when a run has ended: it ends too, or goes on, perhaps with the next in its queue."""
-    while ended is not None and state.status not in FINAL:
-        event = draft.event(name)
-        current = ended.revision == state.revision
+    if ended is None or state.status in FINAL:
+        return state
+    event = draft.event(name)
+    if ended.revision == state.revision:
         if not event.repeats:
-            return draft.end(state, ended.status, dead=ended.dead) if current else state
-        if current and event.until == "success" and ended.status is Status.SUCCESS:
+            return draft.end(state, ended.signal, dead=ended.dead)
+        if event.until == "success" and ended.status is Status.SUCCESS:
             state = drop_runs(draft, name, state, "the recurrence has succeeded")
-            return draft.note(draft.end(state, ended.status), "until_success")
-        if state.due_ms is None and not state.runs:
-            return draft.end(state, ended.status, dead=ended.dead)
-        state, ended = start_queued(draft, name, state, event)
-    return state
+            return draft.note(draft.end(state, ended.signal), "until_success")
+        state = structs.replace(state, last_status=ended.status)
+    state = go_on(state, event)
+    return next_due(draft, state, state.due_ms, dead=ended.dead) if event.repeats else state
 
 
-def start_queued(draft: Draft, name: Identity, state: State, event: Event) -> tuple[State, Ended | None]:
-    """The first run in the queue goes, if it may. Ends early when a run ends while it is started."""
-    for run in state.runs:
-        if run.phase is not Phase.QUEUED:
-            continue
-        busy = any(other.phase is not Phase.QUEUED for other in state.runs)
-        if state.paused or (event.overlap == "queue" and busy):
-            break
-        state, ended = start(draft, name, state, event, run)
-        if ended is not None:
-            return state, ended
-    return state, None
+def go_on(state: State, event: Event) -> State:
+    """The queue goes on: its first run is due now if nothing is before it (without `overlap: queue`, all of them)."""
+    candidates = state.runs[:1] if event.overlap == "queue" else state.runs
+    if state.paused or not any(run.phase is Phase.QUEUED for run in candidates):
+        return state
+    ready = (structs.replace(run, phase=Phase.RETRY) if run.phase is Phase.QUEUED else run for run in candidates)
+    return structs.replace(state, runs=(*ready, *state.runs[len(candidates) :]))
 
 
 def record(
@@ -191,7 +203,7 @@ def record(
     name: Identity,
     state: State,
     run: Run,
-    status: Status,
+    signal: Signal,
     *,
     error: str = "",
     result: bytes = b"",
@@ -199,30 +211,33 @@ def record(
 ) -> tuple[State, Ended]:
     """Move a run from the event's unfinished ones to its history."""
     now_ms = draft.now_ms
-    if run.phase is Phase.DELIVERED and run.timeout_ms:
+    status = moved(run.status, signal)
+    if run.phase is Phase.DELIVERED:
         draft.flew(name, -1)
     draft.step.runs[name, run.due_ms, run.revision] = FinishedRun(
         status=status,
         finished_ms=now_ms,
         attempt=run.attempt,
-        attempts=_closed(run, status, executor, error),
+        attempts=_closed(run, status, executor, error) if run.phase is Phase.DELIVERED else run.attempts,
         error=error,
         result=result,
     )
     draft.step.ended.append((name, status, run.due_ms))
-    if run.status is not status:
+    if signal is not Signal.DONE:  # that is one with its delivery, also on the audit
         draft.log("finish", name, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, reason=error)
     oldest_ms = run.due_ms if state.oldest_run_ms is None else min(state.oldest_run_ms, run.due_ms)
     keep_ms = draft.rules.limits.keep_ms
     if oldest_ms < now_ms - keep_ms - keep_ms // 8:
         oldest_ms = _drop_old_runs(draft, name, oldest_ms, now_ms - keep_ms)
+    runs = tuple(other for other in state.runs if other.seq != run.seq)
     state = structs.replace(
         state,
-        runs=tuple(other for other in state.runs if other.seq != run.seq),
+        runs=runs,
         failures=state.failures + (status is Status.FATAL_FAILURE),
         oldest_run_ms=oldest_ms,
+        forget_ms=draft.forget_ms if state.status in FINAL and not runs else state.forget_ms,
     )
-    return state, Ended(run.revision, status)
+    return state, Ended(run.revision, signal, status)
 
 
 def _drop_old_runs(draft: Draft, name: Identity, oldest_ms: int, before_ms: int) -> int:
@@ -237,22 +252,19 @@ def drop_runs(draft: Draft, name: Identity, state: State, why: str) -> State:
     """Runs that are not out at an executor will not go: cancelled, replaced, or no longer needed."""
     for run in state.runs:
         if run.phase is not Phase.DELIVERED:
-            state, _ = record(draft, name, state, run, Status.CANCELLED, error=why)
+            state, _ = record(draft, name, state, run, Signal.CANCELLED, error=why)
     return state
 
 
 def with_run(state: State, run: Run) -> State:
     """The state with a run added or changed; unfinished runs stay in the order in which they were due."""
     for i, other in enumerate(state.runs):
-        if other.due_ms == run.due_ms and other.revision == run.revision:
+        if other.seq == run.seq:
             return structs.replace(state, runs=(*state.runs[:i], run, *state.runs[i + 1 :]))
     return structs.replace(state, runs=(*state.runs, run))
 
 
 def _closed(run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
-    if not run.attempts:
-        return ()
+    """The attempt that was out is over."""
     last = run.attempts[-1]
-    if last.status is status and not error and not executor:
-        return run.attempts
     return (*run.attempts[:-1], structs.replace(last, status=status, executor=executor or last.executor, error=error))

@@ -16,12 +16,14 @@ def release(draft: Draft) -> None:
             continue
         entries = draft.view.waiting(tenant, free)
         draft.load(entry.identity for entry in entries)
+        draft.load_events([entry.identity for entry in entries])
         for entry in entries:
             if draft.bytes >= draft.rules.step_bytes:
                 draft.step.more = True
                 return
             _go(draft, entry)
-        draft.step.more = draft.step.more or len(entries) == most
+        # Not each of them took a slot: some expired, or wait for the window.
+        draft.step.more = draft.step.more or (len(entries) == free and draft.has_slot(tenant))
 
 
 def _go(draft: Draft, entry: Entry) -> None:

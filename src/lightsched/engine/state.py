@@ -17,7 +17,7 @@ class Phase(IntEnum):
     """What an unfinished run is waiting for."""
 
     DELIVERED = 0  # a report; `at_ms` is the deadline of its lease
-    RETRY = 1  # its next attempt; `at_ms` is when, in the due index
+    RETRY = 1  # its next attempt, or its first if it had to wait; `at_ms` is when, in the due index
     WAITING = 2  # a free slot of its tenant, in the waiting index
     QUEUED = 3  # the end of the event's previous run (`overlap: queue`); in no index
 
@@ -45,6 +45,8 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     timeout_ms: int = 0
     expires_ms: int = 0  # 0: never
     attempts: tuple[Attempt, ...] = ()
+    timed_out: bool = False  # the last attempt ended by its lease
+    triggered: bool = False  # not yet delivered, and goes although the event is paused
 
 
 class FinishedRun(msgspec.Struct, array_like=True, frozen=True):
@@ -87,19 +89,25 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     oldest_run_ms: int | None = None  # due of the oldest finished run that history still holds
     forget_ms: int | None = None  # when a finished event leaves the history
     trail: tuple[Decision, ...] = ()  # the last few decisions out of the ordinary
+    last_status: Status | None = None  # how the last run of this revision ended
 
 
 def shown(state: State) -> State:
-    """A live event shows the status of its newest run that has gone out; between runs NOT_STARTED; a pause covers all."""
+    """A live event shows the status of its newest run that went out, between runs NOT_STARTED; a pause covers all."""
     if state.status in FINAL:
         return state
     status = Status.PAUSED if state.paused else Status.NOT_STARTED
     if state.runs and not state.paused:
         for run in reversed(state.runs):
-            if run.phase <= Phase.RETRY and run.revision == state.revision:
+            if run.attempt and run.revision == state.revision:
                 status = run.status
                 break
     return state if status is state.status else structs.replace(state, status=status)
+
+
+def is_due(state: State, run: Run) -> bool:
+    """Is an unfinished run in the due index? A pause keeps it out, unless it was triggered under it."""
+    return run.phase is Phase.RETRY and (not state.paused or run.triggered)
 
 
 def next_ms(state: State) -> int | None:

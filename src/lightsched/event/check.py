@@ -43,17 +43,20 @@ def check(event: Event, limits: Limits, appended_ms: int, *, trusted_id: bool = 
 
 
 def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> None:
-    for name, value in (("id", event.id), ("key", event.key)):
-        if not value:
-            problems.append(Problem(name, "is empty: leave it out or give 1 to 200 printable characters"))
-        elif len(value) > MAX_NAME:
+    if not event.id:
+        problems.append(Problem("id", "is missing: say which event is meant"))
+    names = (("id", event.id),) if event.key == event.id else (("id", event.id), ("key", event.key))
+    for name, value in names:
+        if len(value) > MAX_NAME:
             problems.append(Problem(name, f"has {len(value)} characters: at most {MAX_NAME} are allowed"))
         elif not value.isprintable():
             problems.append(Problem(name, "holds a control or other unprintable character: use printable ones only"))
     if event.id.startswith(AUTO) and not trusted_id and event.op is Op.SCHEDULE:
         problems.append(Problem("id", f"the prefix `{AUTO}` is reserved for ids that lightsched assigns: use another"))
     if not TENANT.fullmatch(event.tenant):
-        problems.append(Problem("tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first"))
+        problems.append(
+            Problem("tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first")
+        )
     if len(event.reason) > 1000:
         problems.append(Problem("reason", "is longer than 1000 characters: shorten it"))
 
@@ -82,7 +85,9 @@ def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: li
     if event.every is not None:
         every_ms = _try(problems, "every", lambda: parse_duration(event.every or ""))
         if every_ms is not None and every_ms < limits.min_every_ms:
-            problems.append(Problem("every", f"is shorter than {limits.min_every_ms}ms, the shortest interval: lengthen it"))
+            problems.append(
+                Problem("every", f"is shorter than {limits.min_every_ms}ms, the shortest interval: lengthen it")
+            )
         if every_ms is not None and every_ms > limits.horizon_ms:
             problems.append(Problem("every", "is longer than the horizon of this server: shorten it"))
     if not event.repeats:
@@ -97,7 +102,9 @@ def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: li
 def _check_horizon(field: str, at_ms: int, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
     if at_ms - appended_ms > limits.horizon_ms:
         days = limits.horizon_ms // 86_400_000
-        problems.append(Problem(field, f"lies more than {days} days ahead, the horizon of this server: choose an earlier time"))
+        problems.append(
+            Problem(field, f"lies more than {days} days ahead, the horizon of this server: choose an earlier time")
+        )
 
 
 def _check_bounds(event: Event, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
@@ -129,12 +136,9 @@ def _check_policies(event: Event, problems: list[Problem]) -> None:
         _try(problems, "retry", lambda: backoff_of(retry))
     if not 0 <= event.priority <= 9:
         problems.append(Problem("priority", "must be from 0 (first) to 9"))
-    if event.track is False and Event(
-        retry=event.retry, timeout=event.timeout, overlap=event.overlap, until=event.until
-    ).tracked:
-        problems.append(
-            Problem("track", "is false, but `retry`, `timeout`, `overlap` and `until` need reports: drop one or the other")
-        )
+    if event.track is False and (event.retry or event.timeout or event.until or event.overlap in ("skip", "queue")):
+        why = "is false, but `retry`, `timeout`, `until` and `overlap` need reports: drop one or the other"
+        problems.append(Problem("track", why))
 
 
 def _check_content(event: Event, limits: Limits, problems: list[Problem]) -> None:
@@ -150,7 +154,9 @@ def _check_content(event: Event, limits: Limits, problems: list[Problem]) -> Non
             try:
                 b64decode(event.payload_base64, validate=True)
             except (binascii.Error, ValueError):
-                problems.append(Problem("payload_base64", "is not base64 (RFC 4648, with padding): encode the bytes again"))
+                problems.append(
+                    Problem("payload_base64", "is not base64 (RFC 4648, with padding): encode the bytes again")
+                )
     if not _TYPE.fullmatch(event.type):
         problems.append(Problem("type", "must be 1 to 200 visible ASCII characters, such as `email.send`"))
     if event.topics:
@@ -172,7 +178,9 @@ def _check_topics(event: Event, limits: Limits, problems: list[Problem]) -> None
         problems.append(Problem("topics", "names a topic twice: name each once"))
     for topic in event.topics:
         if not NAME.fullmatch(topic) or topic in (".", ".."):
-            problems.append(Problem("topics", f"{topic[:80]!r} is no topic name: use letters, digits and `._-`, at most 249"))
+            problems.append(
+                Problem("topics", f"{topic[:80]!r} is no topic name: use letters, digits and `._-`, at most 249")
+            )
         elif topic in limits.names.own:
             problems.append(Problem("topics", f"`{topic}` is lightsched's own topic: deliver to another"))
 
@@ -182,7 +190,9 @@ def _check_headers(event: Event, limits: Limits, problems: list[Problem]) -> Non
         if not _HEADER.fullmatch(name):
             problems.append(Problem("headers", f"{name[:80]!r} is no header name: use visible ASCII characters"))
         elif name.lower().startswith(("ls_", "ce_")):
-            problems.append(Problem("headers", f"`{name}`: the prefixes `ls_` and `ce_` are reserved: use another name"))
+            problems.append(
+                Problem("headers", f"`{name}`: the prefixes `ls_` and `ce_` are reserved: use another name")
+            )
     _check_sizes("headers", event.headers, limits.headers, limits.header_bytes, problems)
 
 

@@ -54,6 +54,7 @@ class Command:
     home: int
     record: Record
     who: str = ""
+    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -116,6 +117,7 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         home=home(tenants.get(event.tenant, DEFAULT_TENANT), event, partitions),
         record=record,
         who=headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
+        reason=event.reason,
     )
 
 
@@ -144,12 +146,11 @@ def _from_headers(headers: Mapping[str, bytes], value: bytes | None, limits: Lim
                 fields[field] = msgspec.json.decode(raw) if field in _STRUCTURED else text
             except msgspec.DecodeError as error:
                 raise invalid(field, f"the header {name} must hold JSON: {error}") from None
+            except RecursionError:
+                raise invalid(field, f"the header {name} is nested too deeply: flatten it") from None
     for name in ("payload", "payload_base64"):
         if name in fields:
             raise invalid(name, "the record's value is the payload in header mode: leave this header out")
-    for name in ("at", "starts_at", "ends_at"):
-        if isinstance(text := fields.get(name), str) and text.isdecimal():
-            fields[name] = int(text)
     if own and "headers" not in fields:
         fields["headers"] = {name: text for name, text in own.items() if not name.startswith("ce_")}
     if value is not None:

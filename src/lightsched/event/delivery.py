@@ -95,7 +95,7 @@ class Emitter:
         self._first = (("ce_specversion", b"1.0"), ("ce_source", SOURCE.encode()))
         self._partition_header = ("ls_partition", str(partition).encode())
 
-    def emit(
+    def emit(  # noqa: PLR0917 -- on the hot path, where keywords cost
         self, name: Identity, revision: int, due_ms: int, attempt: int, event: Event, topics: tuple[str, ...]
     ) -> Delivery:
         """The delivery of one attempt."""

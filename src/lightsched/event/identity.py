@@ -12,7 +12,7 @@ Identity = NewType("Identity", bytes)
 SEPARATOR = "\0"
 
 
-def identity(tenant: str, key: str, id: str) -> Identity:  # noqa: A002 - the contract calls it id
+def identity(tenant: str, key: str, id: str) -> Identity:
     """The identity of the event `id` of entity `key`."""
     return Identity(f"{tenant}\0{key}\0{id}".encode())
 

@@ -44,9 +44,7 @@ class RetrySpec(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     delays: tuple[str, ...] | None = None
 
 
-class Event(
-    msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, rename={"in_": "in"}
-):
+class Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, rename={"in_": "in"}):
     """What a user schedules, or a command about it."""
 
     op: Op = Op.SCHEDULE
@@ -95,4 +93,4 @@ class Event(
 
 
 decoder = msgspec.json.Decoder(Event)
-encoder = msgspec.json.Encoder()
+encoder = msgspec.json.Encoder(order="deterministic")  # the order of headers and labels means nothing

@@ -8,6 +8,7 @@ from lightsched.event.errors import InvalidEvent, invalid
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at `\$\.?(?P<path>.*)`)?")
+_RANGE = re.compile(r"(?:Integer value|Number) out of range(?: - at `\$\.?(?P<path>.*)`)?")
 _ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _WORDS = {
     "str": "text",
@@ -37,7 +38,9 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
         known = choices.get(path)
         hint = f"use one of {', '.join(f'`{choice}`' for choice in known)}" if known else "see the documentation"
         return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
-    return invalid("", f"not valid JSON: {text}")
+    if match := _RANGE.match(text):
+        return invalid(match["path"] or "", "is too large a number: give a smaller one")
+    return invalid("", f"is not valid JSON: {text}: send one JSON object")
 
 
 def _join(path: str | None, name: str) -> str:

@@ -1,14 +1,18 @@
 """What does a node count? The contract's metrics; labels never hold an id."""
 
+from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from lightsched.engine.step import Step
-from lightsched.event.identity import tenant_of
+from lightsched.event.identity import Identity
 from lightsched.event.status import Status
 from lightsched.node.guard import ClockGuard
 
@@ -25,8 +29,8 @@ class Metrics:
         self.deliveries = self._counter("deliveries", "Deliveries emitted", "tenant", "topic")
         self.runs = self._counter("runs", "Runs that ended, by status", "status")
         self.failures = self._counter("run_failures", "Runs that failed after all retries", "tenant")
-        self.lateness = self._histogram("lateness_seconds", "From due to durably delivered", _LATENESS)
-        self.round_trip = self._histogram("round_trip_seconds", "From due to SUCCESS", _LATENESS)
+        self.lateness = Durations("lightsched_lateness_seconds", "From due to durably delivered", _LATENESS, self.registry)
+        self.round_trip = Durations("lightsched_round_trip_seconds", "From due to SUCCESS", _LATENESS, self.registry)
         self.pending = self._gauge("pending_events", "Events that are not over", "partition")
         self.in_flight = self._gauge("in_flight_runs", "Runs delivered and unreported", "partition")
         self.step_seconds = self._histogram("step_seconds", "Duration of a step, commit included", _STEP)
@@ -64,28 +68,8 @@ class Metrics:
         """Take in what a step did, when it is durable."""
         if not step.empty:
             self.step_events.observe(len(step.answers) + len(step.deliveries))
-        outcomes: Tally[tuple[str, str]] = Tally()
-        for answer in step.answers:
-            if answer.outcome is not None:
-                outcomes["" if answer.identity is None else tenant_of(answer.identity), answer.outcome] += 1
-            elif answer.ignored:
-                self.reports_ignored.labels(answer.ignored).inc()
-        for labels, number in outcomes.items():
-            self.commands.labels(*labels).inc(number)
-        topics: Tally[tuple[str, str]] = Tally()
-        for delivery in step.deliveries:
-            tenant = tenant_of(delivery.identity)
-            for topic in delivery.topics:
-                topics[tenant, topic] += 1
-            self.lateness.observe(max(durable_ms - delivery.due_ms, 0) / 1000)
-        for labels, number in topics.items():
-            self.deliveries.labels(*labels).inc(number)
-        for name, status, due_ms in step.ended:
-            self.runs.labels(status).inc()
-            if status is Status.SUCCESS:
-                self.round_trip.observe(max(step.now_ms - due_ms, 0) / 1000)
-            elif status is Status.FATAL_FAILURE:
-                self.failures.labels(tenant_of(name)).inc()
+        self._count_answers(step)
+        self._count_deliveries(step, durable_ms)
         for letter in step.dead_letters:
             self.dead_letters.labels(letter.reason).inc()
         for reason, number in step.missed.items():
@@ -96,3 +80,62 @@ class Metrics:
         if fresh:
             self._clock_errors_seen[partition] = guard.errors
             self.clock_errors.labels(partition).inc(fresh)
+
+    def _count_answers(self, step: Step) -> None:
+        answers = Tally([(_tenant(answer.identity), answer.outcome, answer.ignored) for answer in step.answers])
+        for (tenant, outcome, ignored), number in answers.items():
+            if outcome is not None:
+                self.commands.labels(tenant.decode(), outcome).inc(number)
+            elif ignored:
+                self.reports_ignored.labels(ignored).inc(number)
+
+    def _count_deliveries(self, step: Step, durable_ms: int) -> None:
+        if step.deliveries:
+            self.lateness.observe([durable_ms - delivery.due_ms for delivery in step.deliveries])
+            for (tenant, topics), number in Tally([(_tenant(d.identity), d.topics) for d in step.deliveries]).items():
+                for topic in topics:
+                    self.deliveries.labels(tenant.decode(), topic).inc(number)
+        if step.ended:
+            self.round_trip.observe(
+                [step.now_ms - due_ms for _, status, due_ms in step.ended if status is Status.SUCCESS]
+            )
+            for status, number in Tally([status for _, status, _ in step.ended]).items():
+                self.runs.labels(status).inc(number)
+            for name, status, _ in step.ended:
+                if status is Status.FATAL_FAILURE:
+                    self.failures.labels(_tenant(name).decode()).inc()
+
+
+def _tenant(name: Identity | None) -> bytes:
+    return b"" if name is None else name[: name.index(0)]
+
+
+class Durations(Collector):
+    """A histogram of milliseconds that takes in a whole step at once."""
+
+    def __init__(self, name: str, help_: str, bounds_s: tuple[float, ...], registry: CollectorRegistry) -> None:
+        self._name, self._help = name, help_
+        self._bounds_s = bounds_s
+        self._bounds_ms = [bound * 1000 for bound in bounds_s]
+        self._counts = [0] * (len(bounds_s) + 1)
+        self._sum_ms = 0
+        registry.register(self)
+
+    def observe(self, values_ms: list[int]) -> None:
+        """Count these; what is negative counts as zero."""
+        counts, bounds = self._counts, self._bounds_ms
+        for value in values_ms:
+            counts[bisect_left(bounds, value)] += 1
+            if value > 0:
+                self._sum_ms += value
+
+    def collect(self) -> Iterator[Metric]:
+        """The histogram as Prometheus wants it, cumulative."""
+        metric = HistogramMetricFamily(self._name, self._help)
+        total = 0
+        buckets = []
+        for bound, number in zip((*map(floatToGoString, self._bounds_s), "+Inf"), self._counts, strict=True):
+            total += number
+            buckets.append((bound, total))
+        metric.add_metric([], buckets, sum_value=self._sum_ms / 1000)
+        yield metric

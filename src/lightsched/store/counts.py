@@ -13,7 +13,7 @@ from lightsched.engine.state import Phase, State
 from lightsched.event.identity import Identity
 from lightsched.event.status import FINAL
 from lightsched.store.keys import partition_end, partition_key
-from lightsched.store.rocks import below
+from lightsched.store.rocks import between
 from lightsched.store.values import encode
 
 
@@ -37,8 +37,7 @@ class Counts:
         self._tenants: dict[str, Count] = {}
         self._waiting: dict[str, None] = {}
         self._changed: dict[bytes, list[int]] = {}
-        for key, value in family.items(from_key=self._prefix, read_opt=below(partition_end(partition))):
-            assert isinstance(key, bytes)
+        for key, value in between(family, self._prefix, partition_end(partition)):
             self._put(key[2:].decode(), _decode(value))
 
     def of(self, tenant: str) -> Count:

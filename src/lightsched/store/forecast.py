@@ -13,7 +13,7 @@ from rocksdict import Rdict
 
 from lightsched.event.identity import Identity, tenant_of
 from lightsched.store.keys import FIRST_PRIORITY, LAST_PRIORITY, due_key, parse_due
-from lightsched.store.rocks import below
+from lightsched.store.rocks import between
 
 MAX_MINUTES = 3 * 24 * 60
 _MINUTE_MS = 60_000
@@ -69,9 +69,8 @@ class Forecast:
         start = due_key(self._partition, self._priority, self._minute * _MINUTE_MS, 0)
         end = due_key(self._partition, self._priority, (self._minute + 1) * _MINUTE_MS, 0)
         counted = 0
-        key: bytes
-        for key, value in self._family.items(from_key=max(start, self._key + b"\0"), read_opt=below(end)):  # type: ignore[assignment]
-            self._add(self._minute, tenant_of(value), 1)
+        for key, value in between(self._family, max(start, self._key + b"\0"), end):
+            self._add(self._minute, tenant_of(Identity(value)), 1)
             self._key = key
             counted += 1
             if counted == limit:

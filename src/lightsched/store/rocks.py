@@ -1,11 +1,13 @@
 """How is RocksDB opened, tuned, written, synced and closed? Everything that knows rocksdict's ways is here.
 
 What was measured, and is relied on: `write` and `get` hold the GIL, `flush_wal` releases it, so a sync belongs in a
-thread and a write does not. A column family opened by name must be closed by itself, or the directory stays locked.
-`ReadOptions.set_iterate_lower_bound` of rocksdict 0.3.29 sets the *upper* bound: it is never used here.
+thread and a write does not. A directory stays locked until every column family opened by name is closed by itself, and
+every handle and iterator is gone: so handles live in one dictionary, which `close` empties.
+`ReadOptions.set_iterate_lower_bound` of rocksdict 0.3.29 sets the *upper* bound: it is never used here. An iterator
+points into its `ReadOptions` without owning them: they must live as long as it does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rocksdict import (
@@ -44,19 +46,11 @@ class Rocks:
             if "/LOCK" in str(error):
                 raise StoreInUse(path=path) from error
             raise
-        self._families: dict[str, Rdict] = {}
-        self._handles: dict[str, ColumnFamily] = {}
+        self.families: dict[str, Rdict] = {}  # to read from
+        self.handles: dict[str, ColumnFamily] = {}  # to name in a batch; look one up, do not keep it
         for name in families:
-            self._families[name] = self._db.get_column_family(name)
-            self._handles[name] = self._db.get_column_family_handle(name)
-
-    def family(self, name: str) -> Rdict:
-        """A family to read from."""
-        return self._families[name]
-
-    def handle(self, name: str) -> ColumnFamily:
-        """A family to name in a batch."""
-        return self._handles[name]
+            self.families[name] = self._db.get_column_family(name)
+            self.handles[name] = self._db.get_column_family_handle(name)
 
     def write(self, batch: WriteBatch) -> None:
         """Apply a batch, whole or not at all. It survives the process now, and the machine after the next `sync`."""
@@ -68,10 +62,10 @@ class Rocks:
 
     def close(self) -> None:
         """Let go of the directory: it can be opened again at once. No iterator may be alive."""
-        self._handles.clear()
-        for family in self._families.values():
+        self.handles.clear()
+        for family in self.families.values():
             family.close()
-        self._families.clear()
+        self.families.clear()
         self._db.close()
 
 
@@ -81,10 +75,19 @@ def new_batch() -> WriteBatch:
 
 
 def below(end: bytes) -> ReadOptions:
-    """Read keys below `end` only: an iterator then never crosses the deleted keys of a neighbouring range."""
+    """Read keys below `end` only: an iterator then never crosses the deleted keys of a neighbouring range.
+
+    Keep what is returned for as long as an iterator uses it.
+    """
     options = ReadOptions()
     options.set_iterate_upper_bound(end)
     return options
+
+
+def between(family: Rdict, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """All entries from `start` on, below `end`."""
+    options = below(end)
+    yield from family.items(from_key=start, read_opt=options)
 
 
 def _db_options() -> Options:

@@ -51,7 +51,7 @@ from lightsched.store.keys import (
     run_prefix,
     waiting_prefix,
 )
-from lightsched.store.rocks import Rocks, below, new_batch
+from lightsched.store.rocks import Rocks, below, between, new_batch
 
 _FORMAT, _META, _CURSORS, _REBUILDING = b"format", b"meta", b"cursors", b"rebuilding"
 _NO_ENTRIES: Entries = []
@@ -74,8 +74,8 @@ class Store:
         self._rocks = rocks
         self._prefix = partition_key(partition)
         self._all = below(partition_end(partition))
-        self._family = {name: rocks.family(name) for name in STORE_FAMILIES}
-        self._handle = {name: rocks.handle(name) for name in STORE_FAMILIES}
+        self._family = rocks.families
+        self._handle = rocks.handles
         self._seqs: dict[Identity, int] = {}  # of the states read since the last step: where their definitions are
         self._due: list[Cursor]
         self._leases: Cursor
@@ -403,9 +403,9 @@ class Store:
     def dump(self) -> dict[str, dict[bytes, bytes]]:
         """Everything, by family, without the cursors: they are hints. For tests, and for looking into."""
         dumped: dict[str, dict[bytes, bytes]] = {}
-        for name, family in self._family.items():
-            items = family.items(from_key=self._prefix, read_opt=self._all)
-            dumped[name] = {key[2:]: value for key, value in items}  # type: ignore[index,misc]
+        for name in STORE_FAMILIES:
+            items = between(self._family[name], self._prefix, partition_end(self.partition))
+            dumped[name] = {key[2:]: value for key, value in items}
         dumped[META].pop(_CURSORS, None)
         return dumped
 

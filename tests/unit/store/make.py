@@ -72,5 +72,3 @@ def opened(path: Path) -> Iterator[Rocks]:
         yield rocks
     finally:
         rocks.close()
-
-

@@ -112,9 +112,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 continue
             if state.due_ms is not None:
                 found.append(Entry(state.priority, state.due_ms, state.seq, name))
-            found += [
-                Entry(state.priority, run.at_ms, run.seq, name) for run in state.runs if run.phase is Phase.RETRY
-            ]
+            found += [Entry(state.priority, run.at_ms, run.seq, name) for run in state.runs if run.phase is Phase.RETRY]
         return sorted(found)
 
     def expected_deadlines(self):
@@ -163,7 +161,10 @@ class StoreAgainstModel(RuleBasedStateMachine):
         names = self.store.leases(until_ms, limit)
         assert names == [name for at_ms, _, name in self.expected_deadlines() if at_ms <= until_ms][:limit]
         self.write(
-            {name: structs.replace(self.states[name], forget_ms=None, runs=self.states[name].runs[:1]) for name in names}
+            {
+                name: structs.replace(self.states[name], forget_ms=None, runs=self.states[name].runs[:1])
+                for name in names
+            }
         )
 
     @rule(name=st.sampled_from(NAMES), before_ms=TIMES)
@@ -176,7 +177,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def open_again(self, hints):
         if not hints:
             batch = new_batch()
-            batch.delete(self.partition.to_bytes(2, "big") + b"cursors", self.rocks.handle(META))
+            batch.delete(self.partition.to_bytes(2, "big") + b"cursors", self.rocks.handles[META])
             self.rocks.write(batch)
         self.store = Store(self.rocks, self.partition)
 
@@ -192,9 +193,9 @@ class StoreAgainstModel(RuleBasedStateMachine):
         live = self.store.dump()
         prefix, end = self.partition.to_bytes(2, "big"), (self.partition + 1).to_bytes(2, "big")
         batch = new_batch()
-        batch.put(prefix + b"rebuilding", b"", self.rocks.handle(META))
+        batch.put(prefix + b"rebuilding", b"", self.rocks.handles[META])
         for family in ("due", "leases", "counts"):
-            batch.delete_range(prefix, end, self.rocks.handle(family))
+            batch.delete_range(prefix, end, self.rocks.handles[family])
         self.rocks.write(batch)
         self.store = Store(self.rocks, self.partition)
         assert self.store.dump() == live
@@ -249,5 +250,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 assert sorted(self.store.keys_of(tenant, "i")) == keys
 
 
-StoreAgainstModel.TestCase.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+StoreAgainstModel.TestCase.settings = settings(
+    max_examples=80, stateful_step_count=30, deadline=None, phases=list(__import__("hypothesis").Phase)[:4]
+)
 TestStoreAgainstModel = StoreAgainstModel.TestCase

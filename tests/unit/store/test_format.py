@@ -23,7 +23,7 @@ Rocks(Path(sys.argv[1]), STORE_FAMILIES)
 def test_a_store_of_a_newer_format_is_refused(rocks):
     Store(rocks, 0)
     batch = new_batch()
-    batch.put(b"\0\0format", str(VERSION + 1).encode(), rocks.handle(META))
+    batch.put(b"\0\0format", str(VERSION + 1).encode(), rocks.handles[META])
     rocks.write(batch)
     with pytest.raises(StoreTooNew, match=f"format {VERSION + 1}, this one knows format {VERSION}"):
         Store(rocks, 0)

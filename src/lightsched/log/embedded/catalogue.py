@@ -28,8 +28,7 @@ class Catalogue:
 
     def __init__(self, rocks: Rocks, names: Topics, partitions: int) -> None:
         self._rocks = rocks
-        self._family = rocks.family(LOG)
-        self._handle = rocks.handle(LOG)
+        self._family = rocks.families[LOG]
         self._inputs = {names.events, names.reports}
         self._partitions = partitions
         self._names = names
@@ -67,7 +66,7 @@ class Catalogue:
     def drop_before(self, batch: WriteBatch, partition: TopicPartition, offset: int) -> None:
         """Let go of a partition's records before an offset, and remember where it begins."""
         partition.drop_before(batch, offset)
-        batch.put(_FIRST + partition.place, OFFSET.pack(offset), self._handle)
+        batch.put(_FIRST + partition.place, OFFSET.pack(offset), self._rocks.handles[LOG])
 
     def positions(self, topic: str, group: str) -> dict[int, int]:
         """Where a group stands."""
@@ -84,15 +83,15 @@ class Catalogue:
         """Move a group."""
         for number, offset in positions.items():
             self.partition(topic, number)
-            batch.put(_group_key(topic, group) + _NUMBER.pack(number), OFFSET.pack(offset), self._handle)
+            batch.put(_group_key(topic, group) + _NUMBER.pack(number), OFFSET.pack(offset), self._rocks.handles[LOG])
 
     def _check(self) -> None:
         """A log is opened the way it was made."""
         stored = self._family.get(_PARTITIONS)
         if stored is None:
             batch = new_batch()
-            batch.put(_PARTITIONS, str(self._partitions).encode(), self._handle)
-            batch.put(_PREFIX, self._names.prefix.encode(), self._handle)
+            batch.put(_PARTITIONS, str(self._partitions).encode(), self._rocks.handles[LOG])
+            batch.put(_PREFIX, self._names.prefix.encode(), self._rocks.handles[LOG])
             self._rocks.write(batch)
             return
         if int(stored) != self._partitions:
@@ -113,7 +112,7 @@ class Catalogue:
         if number >= MAX_TOPICS:
             raise TooManyTopics(topic=name, most=MAX_TOPICS)
         batch = new_batch()
-        batch.put(_TOPIC + name.encode(), _NUMBER.pack(number), self._handle)
+        batch.put(_TOPIC + name.encode(), _NUMBER.pack(number), self._rocks.handles[LOG])
         self._rocks.write(batch)
         return self._open(name, number)
 
@@ -124,13 +123,7 @@ class Catalogue:
             stored = self._family.get(_FIRST + _NUMBER.pack(topic_number) + _NUMBER.pack(number))
             partitions.append(
                 TopicPartition(
-                    name,
-                    topic_number,
-                    number,
-                    self._rocks.family(family),
-                    self._rocks.handle(family),
-                    first=0 if stored is None else OFFSET.unpack(stored)[0],
-                    keeps=family == INPUTS,
+                    self._rocks, family, name, (topic_number, number), 0 if stored is None else OFFSET.unpack(stored)[0]
                 )
             )
         self._topics[name] = partitions

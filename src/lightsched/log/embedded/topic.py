@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 
 import msgspec
-from rocksdict import ColumnFamily, Rdict, WriteBatch
+from rocksdict import WriteBatch
 
 from lightsched.event.record import Appended, Headers, Record
-from lightsched.store.rocks import below
+from lightsched.log.embedded.families import INPUTS
+from lightsched.store.rocks import Rocks, below
 
 _KEY = Struct(">HHQ")
 _PLACE = Struct(">HH")
@@ -40,29 +41,18 @@ _decode = msgspec.msgpack.Decoder(Stored).decode
 class TopicPartition:
     """One partition of a topic."""
 
-    def __init__(
-        self,
-        topic: str,
-        topic_number: int,
-        number: int,
-        family: Rdict,
-        handle: ColumnFamily,
-        *,
-        first: int,
-        keeps: bool,
-    ) -> None:
+    def __init__(self, rocks: Rocks, family: str, topic: str, place: tuple[int, int], first: int) -> None:
         self.topic = topic
-        self.number = number
-        self.place = _PLACE.pack(topic_number, number)
-        self._topic_number = topic_number
+        self._topic_number, self.number = place
+        self.place = _PLACE.pack(*place)
+        self._rocks = rocks
         self._family = family
-        self._handle = handle
         self._range = below(_end_of(self.place))
         self.first = first  # of the records that are kept
         self.end = self._find_end()  # of those written
         self.readable = self.end  # of those durable: subscribers see no further
         self._staged: list[Appended] = []
-        self._keeps = keeps  # recent records in memory, for a worker
+        self._keeps = family == INPUTS  # recent records in memory, for a worker
         self._recent: deque[Appended] = deque()
         self._recent_bytes = 0
         self.on_written: Callable[[], None] | None = None  # its worker's
@@ -71,7 +61,9 @@ class TopicPartition:
         """Put a record into a batch; its offset."""
         offset = self.end + len(self._staged)
         stored = Stored(timestamp_ms, record.key, record.value, record.headers)
-        batch.put(_KEY.pack(self._topic_number, self.number, offset), _encode(stored), self._handle)
+        batch.put(
+            _KEY.pack(self._topic_number, self.number, offset), _encode(stored), self._rocks.handles[self._family]
+        )
         self._staged.append(Appended(self.topic, self.number, offset, timestamp_ms, record))
         return offset
 
@@ -113,7 +105,7 @@ class TopicPartition:
         low, high = self.first, self.readable
         while low < high:
             middle = (low + high) // 2
-            value = self._family.get(_KEY.pack(self._topic_number, self.number, middle))
+            value = self._rocks.families[self._family].get(_KEY.pack(self._topic_number, self.number, middle))
             if value is None or _decode(value).timestamp_ms < timestamp_ms:
                 low = middle + 1
             else:
@@ -122,7 +114,7 @@ class TopicPartition:
 
     def drop_before(self, batch: WriteBatch, offset: int) -> None:
         """Let go of the records before an offset."""
-        batch.delete_range(self._key(self.first), self._key(offset), self._handle)
+        batch.delete_range(self._key(self.first), self._key(offset), self._rocks.handles[self._family])
         self.first = offset
 
     def _remember(self, staged: list[Appended]) -> None:
@@ -143,7 +135,7 @@ class TopicPartition:
             return
         topic, number = self.topic, self.number
         offset = start
-        for key, value in self._family.items(from_key=self._key(start), read_opt=self._range):
+        for key, value in self._rocks.families[self._family].items(from_key=self._key(start), read_opt=self._range):
             assert isinstance(key, bytes)
             (offset,) = OFFSET.unpack_from(key, 4)
             if offset >= end:
@@ -156,7 +148,7 @@ class TopicPartition:
         return _KEY.pack(self._topic_number, self.number, offset)
 
     def _find_end(self) -> int:
-        last = next(iter(self._family.keys(backwards=True, from_key=_end_of(self.place))), None)
+        last = next(iter(self._rocks.families[self._family].keys(backwards=True, from_key=_end_of(self.place))), None)
         if isinstance(last, bytes) and last.startswith(self.place):
             return max(self.first, int(OFFSET.unpack_from(last, 4)[0]) + 1)
         return self.first

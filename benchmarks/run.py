@@ -1,0 +1,88 @@
+"""make bench: measure, each figure beside its limit in the same run, and print the table of benchmarks/README.md.
+
+    python -m benchmarks.run                 # everything: about half an hour, needs 40 GB of disk for a while
+    python -m benchmarks.run --quick         # a tenth of it
+    python -m benchmarks.run --only heart lateness
+"""
+
+import argparse
+import asyncio
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import bare, heart, lateness, pending, rest
+
+PARTS = ("heart", "lateness", "pending", "rest")
+
+
+def say(text: str) -> None:
+    """Progress."""
+    print(f"  {text}", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Measure what was asked for and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer events")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts only")
+    options = parser.parse_args()
+    scale = 10 if options.quick else 1
+    rows: list[tuple[str, str, str, str]] = []
+    with tempfile.TemporaryDirectory(prefix="lightsched-bench-") as name:
+        folder = Path(name)
+        fire = 20_000.0
+        if "heart" in options.only or "lateness" in options.only:
+            fire = _heart(folder, 300_000 // scale, rows)
+        if "lateness" in options.only:
+            _lateness(folder, fire / 2, 20 if scale == 1 else 5, rows)
+        if "rest" in options.only:
+            _rest(folder, 10_000 // scale, 200_000 // scale, rows)
+        if "pending" in options.only:
+            _pending(folder, [1_000_000 // scale, 10_000_000 // scale], rows)
+    print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}\n")
+    print("| what | measured | limit in the same run | share |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def _heart(folder: Path, count: int, rows: list[tuple[str, str, str, str]]) -> float:
+    say(f"bare RocksDB, {count:,} events")
+    limit_in, limit_out = bare.measure(folder / "bare", count)
+    same_in, same_out = bare.measure_same_writes(folder / "same", count)
+    ingest, fire = asyncio.run(heart.measure(folder / "heart", count, say))
+    rows += [
+        ("ingest, 1 KB events", f"{ingest:,.0f}/s", f"{limit_in:,.0f}/s: one 1 KB put each", f"{ingest / limit_in:.0%}"),
+        ("", "", f"{same_in:,.0f}/s: the puts lightsched makes", f"{ingest / same_in:.0%}"),
+        ("fire, burst", f"{fire:,.0f}/s", f"{limit_out:,.0f}/s: get, put, delete each", f"{fire / limit_out:.0%}"),
+        ("", "", f"{same_out:,.0f}/s: the reads and writes lightsched makes", f"{fire / same_out:.0%}"),
+    ]
+    return fire
+
+
+def _lateness(folder: Path, rate: float, seconds: int, rows: list[tuple[str, str, str, str]]) -> None:
+    say(f"lateness at {rate:,.0f}/s")
+    p50, p99, early = asyncio.run(lateness.measure(folder / "lateness", rate, seconds))
+    rows.append(
+        (f"lateness at {rate:,.0f}/s (half of fire)", f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", f"early: {early}", "")
+    )
+
+
+def _rest(folder: Path, singles: int, lines: int, rows: list[tuple[str, str, str, str]]) -> None:
+    say("REST")
+    limit, single, ndjson = rest.measure(folder / "rest", singles, lines)
+    rows += [
+        ("POST, one event each", f"{single:,.0f}/s", f"{limit:,.0f}/s: empty FastAPI handler", f"{single / limit:.0%}"),
+        ("POST, NDJSON", f"{ndjson:,.0f} events/s", "", ""),
+    ]
+
+
+def _pending(folder: Path, counts: list[int], rows: list[tuple[str, str, str, str]]) -> None:
+    memory, restart = pending.measure(folder / "pending", counts, say)
+    rows += [(f"resident memory, {count:,} pending", f"{megabytes:.0f} MB", "500 MB", "") for count, megabytes in memory]
+    rows.append((f"restart after kill -9, {counts[0]:,} pending", f"{restart:.2f} s to the first delivery", "2 s", ""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""What does an answer look like? Its shape, from which it is written and documented.
+
+An event is shown as it was sent, with what is known about it beside (`lightsched.api.shown`): it has no second model.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+from starlette.responses import Response
+
+from lightsched.engine.explain import Reason
+from lightsched.engine.step import Totals
+from lightsched.event.errors import Problem
+from lightsched.event.status import Outcome, Status
+
+_encode = msgspec.json.Encoder().encode
+
+Instant = Annotated[
+    str, Meta(extra_json_schema={"format": "date-time"}, examples=["2026-11-16T09:00:00.000Z"], description="UTC")
+]
+
+
+def answer(shape: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(_encode(shape), status, headers, "application/json")
+
+
+class Result(msgspec.Struct, kw_only=True):
+    """What came of one command."""
+
+    index: int | UnsetType = UNSET  # where it stood among those sent; of those that were refused
+    id: str | UnsetType = UNSET
+    tenant: str | UnsetType = UNSET
+    outcome: Outcome
+    status: Status | None | UnsetType = UNSET
+    next_execution: Instant | None | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    errors: tuple[Problem, ...] | UnsetType = UNSET
+
+
+class Results(msgspec.Struct):
+    """What came of many commands, in the order in which they were sent."""
+
+    results: list[Result]
+
+
+class Taken(msgspec.Struct, kw_only=True):
+    """A command that is durable, and not yet carried out; or why it was refused."""
+
+    index: int | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+    tenant: str | UnsetType = UNSET
+    outcome: Outcome | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    errors: tuple[Problem, ...] | UnsetType = UNSET
+
+
+class AllTaken(msgspec.Struct):
+    """Commands that are durable, in the order in which they were sent."""
+
+    results: list[Taken]
+
+
+class AttemptShown(msgspec.Struct, frozen=True):
+    """One delivery of a run."""
+
+    attempt: int
+    delivered_at: Instant
+    status: Status
+    executor: str
+    error: str
+
+
+class RunShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One occurrence of an event."""
+
+    due: Instant
+    revision: int
+    delivered_at: Instant | None
+    finished_at: Instant | None
+    status: Status
+    attempt: int
+    attempts: list[AttemptShown]
+    result: Raw | None
+    error: str
+
+
+class Runs(msgspec.Struct):
+    """The runs of an event, newest first."""
+
+    runs: list[RunShown]
+    cursor: str | None
+
+
+class Explanation(msgspec.Struct):
+    """Why an event fired, or did not."""
+
+    id: str
+    tenant: str
+    key: str
+    status: Status
+    reasons: list[Reason]
+
+
+class DeliveryShown(msgspec.Struct, kw_only=True):
+    """A delivery, as an executor gets it."""
+
+    delivery: str
+    topic: str
+    partition: int
+    offset: int
+    key: str
+    tenant: str
+    id: str
+    type: str
+    due: Instant
+    attempt: int
+    delivered_at: Instant
+    headers: dict[str, str]
+    payload: Raw | None | UnsetType = UNSET
+    payload_base64: str | UnsetType = UNSET
+    token: str
+
+
+class Deliveries(msgspec.Struct):
+    """What a group of readers has not acknowledged yet."""
+
+    deliveries: list[DeliveryShown]
+    cursor: str
+
+
+class Ack(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Everything up to the cursor of an answer was dealt with."""
+
+    group: str
+    cursor: str
+
+
+class Fired(msgspec.Struct, kw_only=True):
+    """A delivery in short, to look at."""
+
+    delivery: str
+    topic: str
+    tenant: str
+    key: str
+    id: str
+    type: str
+    due: Instant
+    attempt: int
+    delivered_at: Instant
+    late_ms: int
+    bytes: int
+
+
+class Recent(msgspec.Struct):
+    """What fired last, newest first."""
+
+    deliveries: list[Fired]
+
+
+class NextDue(msgspec.Struct, kw_only=True):
+    """An event that is due soon."""
+
+    tenant: str
+    key: str
+    id: str
+    type: str
+    status: Status
+    due: Instant
+    schedule_text: str
+
+
+class Upcoming(msgspec.Struct):
+    """What fires next, soonest first."""
+
+    events: list[NextDue]
+
+
+class Why(msgspec.Struct, forbid_unknown_fields=True):
+    """Why a command is given, for the audit."""
+
+    reason: str = ""
+
+
+class FireTimeShown(msgspec.Struct, frozen=True):
+    """One fire time."""
+
+    utc: Instant
+    local: str
+    note: str
+
+
+class Preview(msgspec.Struct):
+    """When a schedule fires, and what it says in words."""
+
+    text: str
+    times: list[FireTimeShown]
+
+
+class Minute(msgspec.Struct):
+    """How many events are due in one minute."""
+
+    minute: Instant
+    pending: int
+    tenants: dict[str, int]
+
+
+class Minutes(msgspec.Struct):
+    """How many events are due in each of the coming minutes."""
+
+    minutes: list[Minute]
+
+
+class PartitionShown(msgspec.Struct, kw_only=True):
+    """A partition: who owns it, and how far it is."""
+
+    partition: int
+    owner: str
+    pending: int
+    next_due: Instant | None
+    lag: int
+    steps: int
+    clock_trusted: bool
+    totals: dict[str, int]
+
+
+class Partitions(msgspec.Struct):
+    """All partitions."""
+
+    partitions: list[PartitionShown]
+
+
+class NodeShown(msgspec.Struct, kw_only=True):
+    """A node of the cluster."""
+
+    id: str
+    url: str
+    version: str
+    log: str
+    partitions: list[int]
+    started_at: Instant
+    heartbeat: Instant
+
+
+class Nodes(msgspec.Struct):
+    """All nodes."""
+
+    nodes: list[NodeShown]
+
+
+class Health(msgspec.Struct):
+    """How the process is."""
+
+    status: str
+    version: str
+
+
+def totals_shown(totals: Totals) -> dict[str, int]:
+    """The totals by name."""
+    return {name: getattr(totals, name) for name in totals.__struct_fields__}

@@ -1,0 +1,63 @@
+"""Which event is meant? Tenant, key and id; where no key is given, every partition is asked."""
+
+from typing import NamedTuple
+
+from lightsched.api.face import Face
+from lightsched.api.gate import SLASH
+from lightsched.api.problem import AMBIGUOUS, NOT_FOUND, Refusal
+from lightsched.engine.state import State
+from lightsched.event.check import check
+from lightsched.event.identity import Identity
+from lightsched.event.model import Event, Op
+from lightsched.event.status import Outcome
+from lightsched.store.store import Store
+
+
+class Target(NamedTuple):
+    """The event that a request is about."""
+
+    tenant: str
+    key: str
+    id: str
+
+
+class Found(NamedTuple):
+    """An event that is there."""
+
+    target: Target
+    store: Store
+    name: Identity
+    state: State
+
+
+def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
+    """What the request names. Without a key: the one there is, or the id itself if there is none."""
+    id = id.replace(SLASH, "/")
+    check(Event(op=Op.TRIGGER, id=id, key=key or id, tenant=tenant), face.limits, 0)
+    if key:
+        return Target(tenant, key, id)
+    keys = sorted({known for store in face.node.stores for known in store.keys_of(tenant, id)})
+    if len(keys) > 1:
+        named = ", ".join(f"`{known}`" for known in keys[:10])
+        raise Refusal(AMBIGUOUS, f"{len(keys)} events have this id, under the keys {named}: add ?key=.", keys=keys[:100])
+    return Target(tenant, keys[0] if keys else id, id)
+
+
+def found(face: Face, id: str, tenant: str, key: str | None) -> Found:
+    """The event that the request names; refused if there is none."""
+    target = target_of(face, id, tenant, key)
+    store, name = face.store_of(*target)
+    state = store.state(name)
+    if state is None:
+        raise not_found(target)
+    return Found(target, store, name, state)
+
+
+def not_found(target: Target) -> Refusal:
+    """There is no such event."""
+    under = "" if target.key == target.id else f" under the key {target.key!r}"
+    detail = (
+        f"The tenant `{target.tenant}` has no event {target.id!r}{under}: "
+        "it was never scheduled here, or it ended and its history is gone."
+    )
+    return Refusal(NOT_FOUND, detail, outcome=Outcome.NOT_FOUND)
