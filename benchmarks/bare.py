@@ -18,7 +18,7 @@ BATCH = 1_000
 def measure(path: Path, count: int) -> tuple[float, float]:
     """Events a second: ingest, fire."""
     rocks = Rocks(path, {"in": Tuning(buffer_mb=16, bloom=True), "out": Tuning(buffer_mb=16)})
-    incoming, outgoing = rocks.handle("in"), rocks.handle("out")
+    incoming, outgoing = rocks.handles["in"], rocks.handles["out"]
     values = [os.urandom(1_000) for _ in range(64)]
     rng = random.Random(1)
     keys = [b"%016d" % rng.randrange(10**15) for _ in range(count)]
@@ -31,7 +31,7 @@ def measure(path: Path, count: int) -> tuple[float, float]:
         rocks.sync()
     ingest = count / (perf_counter() - began)
     rng.shuffle(keys)
-    family = rocks.family("in")
+    family = rocks.families["in"]
     began = perf_counter()
     for first in range(0, count, BATCH):
         batch = new_batch()

@@ -145,7 +145,7 @@ class Event:
     failures: int = 0
     counted: int = 0
     last: int | None = None
-    newest_due: int = 0
+    dues: set[int] = field(default_factory=set)  # of all runs of this revision so far
     last_status: str | None = None  # of the last run of this revision that ended
     forget: int | None = None
 
@@ -233,8 +233,7 @@ class Partition:
         self.dead_letters: list[object] = []  # in this step
         self.seen: Counter = Counter()
         self.seq = 0
-        self.now = 0
-        self.more = False
+        self.now = self.latest = 0
 
     def fork(self) -> "Partition":
         """A copy that goes its own way."""
@@ -257,9 +256,9 @@ class Partition:
 
     def step(self, inputs: list[dict], now: int, *, firing: bool) -> None:
         """Inputs, then leases, then waiting runs, then what is due."""
-        self.now = now
+        self.now, self.latest = now, max(self.latest, now)
         self.delivered, self.answers, self.follows, self.dead_letters = [], [], [], []
-        self.more = False
+        before = self._due_entries()
         for item in inputs:
             if item["topic"] == "reports":
                 self._report(item)
@@ -268,7 +267,7 @@ class Partition:
         if firing:
             self._run_out()
             self._release()
-            self._fire_due()
+            self._fire_due(before)
 
     # commands
 
@@ -282,6 +281,10 @@ class Partition:
         identity = f"{tenant}\0{command['key']}\0{command['id']}"
         home = self.settings.home(tenant, command["key"], command["id"])
         if home != self.number:
+            if "in" in command:  # resolved when it was first appended
+                command = {name: value for name, value in command.items() if name != "in"} | {
+                    "at": item["timestamp"] + milliseconds(command["in"])
+                }
             self.follows.append({"topic": "events", "partition": home, "value": command, "then": False})
             self._answer(item, "FORWARDED", None)
             return
@@ -369,6 +372,10 @@ class Partition:
         if not event.repeats and event.out:
             return "TOO_LATE"
         event.paused = True
+        for run in event.runs:
+            if run.phase == "waiting":  # it gives up its place; the queue goes on with the resume
+                self.note("paused while it waits for a slot")
+                run.phase = "queued"
         return "PAUSED"
 
     def _resume(self, identity: str, event: Event | None, command: dict, appended: int) -> str:
@@ -394,8 +401,12 @@ class Partition:
             return "TOO_LATE"
         if event.repeats:
             self.note(f"triggered a recurrence, paused {event.paused}")
-            run = self._new_run(event, max(self.now, event.newest_due + 1))
-            run.triggered = True
+            if len(event.runs) >= self.settings.active_runs:
+                return "QUOTA"
+            due = self.now
+            while self._taken(event, due):
+                due += 1
+            self._new_run(event, due).triggered = True
             return "TRIGGERED"
         self.note(f"triggered a one-shot, paused {event.paused}")
         event.paused = False
@@ -406,9 +417,16 @@ class Partition:
                 run.at = self.now
         return "TRIGGERED"
 
+    @staticmethod
+    def _taken(event: Event, at: int) -> bool:
+        """Is, was or will another run of it be due then?"""
+        will_be = event.due is not None and (at == event.due or event.times.between(max(at, event.due), at + 1))
+        return at in event.dues or bool(will_be)
+
     # firing
 
-    def _fire_due(self) -> None:
+    def _due_entries(self) -> list[tuple]:
+        """What is due, in order: priority, due, arrival. An occurrence has no run yet."""
         entries = []
         for event in self.events.values():
             if event.over:
@@ -420,15 +438,21 @@ class Partition:
                 for run in event.runs
                 if run.phase == "retry" and run.at <= self.now and (not event.paused or run.triggered)
             ]
-        entries.sort(key=lambda entry: entry[:3])
-        self.more = len(entries) > self.settings.step_fires
-        for _, _, _, identity, run in entries[: self.settings.step_fires]:
-            event = self.events[identity]
-            if event.over:
+        return sorted(entries, key=lambda entry: entry[:3])
+
+    def _fire_due(self, before: list[tuple]) -> None:
+        """A step takes so many entries: what was due before it, or because of it. What it has made void counts."""
+        most = self.settings.step_fires
+        places = [entry[:4] for entry in before]
+        fresh = [entry for entry in self._due_entries() if entry[:4] not in places]
+        for _, due, seq, identity, run in sorted([*before[:most], *fresh], key=lambda entry: entry[:3])[:most]:
+            event = self.events.get(identity)
+            if event is None or event.over or (event.paused and not (run and run.triggered)):
                 continue
             if run is None:
-                self._fire(event)
-            elif run in event.runs:
+                if event.due == due and event.seq == seq:
+                    self._fire(event)
+            elif run in event.runs and run.phase == "retry" and run.at == due:
                 self._start(event, run, waited=True)
 
     def _fire(self, event: Event) -> None:
@@ -445,7 +469,7 @@ class Partition:
                 event.due = opening
             else:
                 self.note("late and outside the window: missed beyond the end")
-                event.due = event.times.after(event.due)
+                event.due = event.times.after(now - LATE - 1) if event.repeats else None
         if event.due is None:
             self._end_if_done(event)
             return
@@ -453,12 +477,12 @@ class Partition:
             return
         due = event.due
         following = event.times.after(due) if event.repeats else None
-        if event.overlap == "skip" and event.runs:
+        if event.repeats and event.overlap == "skip" and event.runs:
             self.note("overlap skip: skipped")
             event.due = following
             self._end_if_done(event)
             return
-        if len(event.runs) >= self.settings.active_runs:
+        if event.repeats and len(event.runs) >= self.settings.active_runs:
             self.note("too many runs: skipped")
             event.due = following
             self._end_if_done(event)
@@ -487,24 +511,23 @@ class Partition:
             self._end_if_done(event)
 
     def _new_run(self, event: Event, due: int) -> Run:
-        assert (event.identity, due, event.revision) not in self.history, "two runs with one identity"
-        assert not [run for run in event.runs if run.due == due and run.revision == event.revision]
+        assert due not in event.dues, "two runs with one identity"
         expires = due + milliseconds(event.definition["expires_in"]) if "expires_in" in event.definition else 0
         run = Run(due, event.revision, self._next_seq(), "retry", due, expires)
         event.runs.append(run)
-        event.newest_due = max(event.newest_due, due)
+        event.dues.add(due)
         return run
 
     def _start(self, event: Event, run: Run, *, waited: bool) -> None:
         """Rules 5 to 8."""
         now = self.now
         window = event.times.window
+        if run.expires and now >= run.expires:
+            self._finish(event, run, "EXPIRED")
+            return
         if waited and now - run.at > LATE and window is not None and not window.open(now):
             self.note("waited until the window was closed")
             run.phase, run.at = "retry", window.moved(now)
-            return
-        if run.expires and now >= run.expires:
-            self._finish(event, run, "EXPIRED")
             return
         if event.overlap == "queue" and event.runs[0] is not run:
             self.note("overlap queue: queued")
@@ -566,10 +589,12 @@ class Partition:
                 self._start(event, run, waited=True)
 
     def _go_on(self, event: Event) -> None:
-        """The queue goes on when nothing is before its first."""
-        if event.runs and event.runs[0].phase == "queued" and not event.paused and not event.over:
-            run = event.runs[0]
-            run.phase = "retry"
+        """The queue goes on: its first when nothing is before it, all of them where runs may overlap."""
+        if event.paused or event.over:
+            return
+        for run in event.runs:
+            if run.phase == "queued" and (event.overlap != "queue" or event.runs[0] is run):
+                run.phase = "retry"
 
     # leases and reports
 
@@ -586,7 +611,7 @@ class Partition:
                     self.note("expired while waiting")
                     self._finish(event, run, "EXPIRED")
         for event in list(self.events.values()):
-            if event.forget is not None and event.forget <= self.now and not event.runs:
+            if event.forget is not None and event.forget <= self.now:
                 self.note("forgotten")
                 del self.events[event.identity]
                 for name in [name for name in self.history if name[0] == event.identity]:
@@ -647,7 +672,7 @@ class Partition:
         for index, then in enumerate(report["then"]):
             if then["bad"]:
                 self.note("a bad then")
-                self.dead_letters.append(then["event"])
+                self.dead_letters.append(then["raw"])
                 continue
             self.note("then")
             home = self.settings.home(event.tenant, then["event"]["key"], then["event"].get("id"))
@@ -683,6 +708,8 @@ class Partition:
         if status == "FATAL_FAILURE":
             event.failures += 1
         if event.over:
+            if not event.runs:
+                event.forget = self.now + self.settings.keep
             return
         if run.revision == event.revision:
             event.last_status = status
@@ -705,7 +732,7 @@ class Partition:
         event.over = status
         event.due = None
         event.paused = False
-        event.forget = self.now + self.settings.keep
+        event.forget = None if event.runs else self.now + self.settings.keep
         name = {"CANCELLED": "cancelled", "EXPIRED": "expired"}.get(status, "fired")
         self.totals[name] += 1
         self.totals["pending"] -= 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 WORK_DAYS = ["mon", "tue", "wed", "thu", "fri"]
 
-IDS = ("a", "b", "c", "d")
+IDS = ("a", "b", "c")
 KEYS = ("k", "l")
 TENANTS = ("default", "acme")
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata")
@@ -28,8 +28,11 @@ STARTS = tuple(
     )
 )
 
+soon = st.sampled_from((0, 1, 500, SECOND, 5 * SECOND, 30 * SECOND, MINUTE))
 distances = st.one_of(
-    st.sampled_from((0, 1, -1, SECOND, 30 * SECOND, -30 * SECOND, -90 * SECOND, 5 * MINUTE, -2 * HOUR, 3 * HOUR)),
+    soon,
+    soon,
+    st.sampled_from((-1, -30 * SECOND, -90 * SECOND, 5 * MINUTE, -2 * HOUR, 3 * HOUR)),
     st.integers(-2 * MINUTE, 10 * MINUTE),
     st.sampled_from((2 * DAY, -8 * DAY, 20 * DAY, -DAY)),
 )
@@ -93,23 +96,29 @@ of_recurrences = {
 }
 
 
+LIKELY = ("overlap", "retry", "timeout", "catch_up", "window", "priority", "expires_in", "max_runs", "overlap", "retry")
+
+
 @st.composite
 def definitions(draw) -> dict:
     """An event without its identity."""
-    kind = draw(st.sampled_from(("at", "at", "in", "every", "every", "cron")))
+    kind = draw(st.sampled_from(("at", "in", "every", "every", "cron")))
     event: dict = {
         "at": lambda: {"at": draw(distances)},
-        "in": lambda: {"in": draw(st.sampled_from(("1ms", "1s", "30s", "5m", "2h")))},
-        "every": lambda: {"every": draw(st.sampled_from(("10s", "45s", "1m", "7m", "1h", "1d")))},
+        "in": lambda: {"in": draw(st.sampled_from(("1ms", "1s", "5s", "30s", "5m", "2h")))},
+        "every": lambda: {"every": draw(st.sampled_from(("5s", "10s", "30s", "45s", "1m", "7m", "1h", "1d")))},
         "cron": lambda: {"cron": draw(crons)},
     }[kind]()
     possible = options | (of_recurrences if kind in ("every", "cron") else {})
     if kind == "cron" and draw(st.booleans()):
         event["timezone"] = draw(options["timezone"])
-    for name in draw(st.lists(st.sampled_from(sorted(possible)), max_size=5, unique=True)):
+    likely = [name for name in LIKELY if name in possible]
+    for name in draw(st.lists(st.sampled_from((*likely, *sorted(possible))), max_size=5, unique=True)):
         event[name] = draw(possible[name])
-    if not any(name in event for name in ("retry", "timeout", "overlap", "until", "track")) and draw(st.booleans()):
-        event["track"] = False
+    if not any(name in event for name in ("retry", "timeout", "overlap", "until", "track")):
+        track = draw(st.sampled_from((None, False, True, True)))
+        if track is not None:
+            event["track"] = track
     event["payload"] = draw(st.integers(0, 3))
     return event
 

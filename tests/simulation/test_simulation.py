@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from lightsched.event.record import Record
 from lightsched.log.embedded.log import FAULTS
@@ -33,7 +33,7 @@ from tests.simulation.sending import (
     encoded,
     names,
 )
-from tests.simulation.world import EVENTS, REPORTS, Crash, Expected, Planned, Setup, World
+from tests.simulation.world import EVENTS, REPORTS, Expected, Planned, Setup, World
 
 EXAMPLES = int(os.environ.get("LIGHTSCHED_SIM_EXAMPLES", "240"))
 SEED = os.environ.get("LIGHTSCHED_SIM_SEED", "")
@@ -49,6 +49,16 @@ long = st.one_of(st.integers(0, 3 * HOUR), st.sampled_from((DAY, 2 * HOUR, 12 * 
 times = st.one_of(short, moderate, long)
 mostly = st.sampled_from((True, True, True, False))
 seldom = st.sampled_from((False, False, False, False, False, True))
+
+
+class Named:
+    """An event of the model, printed as its name."""
+
+    def __init__(self, pair) -> None:
+        self.pair = pair
+
+    def __repr__(self) -> str:
+        return repr(self.pair[0])
 
 
 class Life(RuleBasedStateMachine):
@@ -80,17 +90,29 @@ class Life(RuleBasedStateMachine):
 
     # commands
 
-    @rule(event=definitions(), name=names(), conflict=st.sampled_from(("replace", "replace", "keep", "reject")),
-          where=seldom, settle=mostly)
-    def schedule(self, event, name, conflict, where, settle):
+    @rule(
+        event=definitions(),
+        name=names(),
+        conflict=st.sampled_from(("replace", "replace", "keep", "reject")),
+        misplaced=seldom,
+        settle=mostly,
+    )
+    def schedule(self, event, name, conflict, misplaced, settle):
         command = absolute(event, self.world.clock.wall) | name
         if conflict != "replace":
             command["on_conflict"] = conflict
-        self._send(command, misplaced=where, settle=settle)
+        self._send(command, misplaced=misplaced, settle=settle)
 
     @rule(event=definitions(), name=names(), settle=mostly)
     def schedule_more(self, event, name, settle):
-        self._send(absolute(event, self.world.clock.wall) | name, misplaced=False, settle=settle)
+        self._send(absolute(event, self.world.clock.wall) | name, settle=settle)
+
+    @rule(events=st.lists(st.tuples(definitions(), names()), min_size=2, max_size=4), settle=mostly)
+    def schedule_many(self, events, settle):
+        for event, name in events:
+            self._send(absolute(event, self.world.clock.wall) | name, settle=False)
+        if settle:
+            self.world.settle()
 
     @rule(event=definitions(), key=st.sampled_from(("", "k", "l")), settle=mostly)
     def schedule_without_an_id(self, event, key, settle):
@@ -100,46 +122,53 @@ class Life(RuleBasedStateMachine):
         place = self.world.model[0].settings.home("default", key, "") if key else 0
         self._append(EVENTS, place, [(record, expected)], settle=settle)
 
-    @rule(data=st.data(), settle=mostly)
-    def schedule_the_same_again(self, data, settle):
-        known = [event for partition in self.world.model for event in partition.events.values()]
-        if not known:
-            return
-        event = data.draw(st.sampled_from(sorted(known, key=lambda event: event.identity)))
-        tenant, key, id_ = event.identity.split("\0")
-        if id_.startswith("auto:"):
-            return
-        self._send(event.definition | {"tenant": tenant, "key": key, "id": id_}, misplaced=False, settle=settle)
+    @precondition(lambda self: self.known())
+    @rule(data=st.data(), conflict=st.sampled_from((None, "keep", "reject")), settle=mostly)
+    def schedule_the_same_again(self, data, conflict, settle):
+        identity, event = data.draw(st.sampled_from(self.known()).map(Named)).pair
+        tenant, key, id_ = identity.split("\0")
+        command = event.definition | {"tenant": tenant, "key": key, "id": id_}
+        if conflict:
+            command["on_conflict"] = conflict
+        self._send(command, settle=settle, bad=id_.startswith("auto:"))
 
-    @rule(data=st.data(), op=st.sampled_from(("cancel", "pause", "resume", "trigger")), where=seldom, settle=mostly)
-    def command(self, data, op, where, settle):
-        self._command(data, op, misplaced=where, settle=settle)
-
-    @rule(data=st.data(), op=st.sampled_from(("pause", "resume", "trigger")), settle=mostly)
-    def command_again(self, data, op, settle):
-        self._command(data, op, misplaced=False, settle=settle)
-
-    def _command(self, data, op, *, misplaced, settle):
-        known = sorted(
-            {name for partition in self.world.model for name, event in partition.events.items() if not event.over}
-        )
-        if known and data.draw(st.integers(0, 3)):
-            tenant, key, id_ = data.draw(st.sampled_from(known)).split("\0")
-            name = {"tenant": tenant, "key": key, "id": id_}
-        else:
-            name = data.draw(names())
+    @rule(name=names(), op=st.sampled_from(("cancel", "pause", "resume", "trigger")), misplaced=seldom, settle=mostly)
+    def command(self, name, op, misplaced, settle):
         self._send({"op": op} | name, misplaced=misplaced, settle=settle)
+
+    @precondition(lambda self: self.known(alive=True))
+    @rule(data=st.data(), op=st.sampled_from(("pause", "resume", "trigger", "trigger", "cancel")), settle=mostly)
+    def command_what_lives(self, data, op, settle):
+        self._command(data.draw(st.sampled_from(self.known(alive=True)).map(Named)), op, settle=settle)
+
+    @precondition(lambda self: self.known(alive=True))
+    @rule(data=st.data(), settle=mostly)
+    def pause_or_resume(self, data, settle):
+        named = data.draw(st.sampled_from(self.known(alive=True)).map(Named))
+        self._command(named, "resume" if named.pair[1].paused else "pause", settle=settle)
+
+    def known(self, *, alive=False):
+        return [
+            (name, event)
+            for partition in (self.world.model if self.world else ())
+            for name, event in sorted(partition.events.items())
+            if not (alive and event.over)
+        ]
+
+    def _command(self, named, op, *, settle):
+        tenant, key, id_ = named.pair[0].split("\0")
+        self._send({"op": op, "tenant": tenant, "key": key, "id": id_}, settle=settle)
 
     @rule(raw=st.sampled_from(BAD_COMMANDS), settle=mostly)
     def bad_command(self, raw, settle):
         self._append(EVENTS, 0, [(Record(None, raw), Expected(None, bad=True, raw=raw))], settle=settle)
 
-    def _send(self, command, *, misplaced, settle):
+    def _send(self, command, *, settle, misplaced=False, bad=False):
         home = self.world.model[0].settings.home
         place = home(command.get("tenant", "default"), command.get("key") or command["id"], command["id"])
         if misplaced:
             place = (place + 1) % self.world.setup.partitions
-        expected = Expected(command, bad=False, raw=encoded(command))
+        expected = Expected(command, bad=bad, raw=encoded(command))
         self._append(EVENTS, place, [(Record(None, expected.raw), expected)], settle=settle)
 
     def _append(self, topic, place, records, *, settle):
@@ -149,40 +178,55 @@ class Life(RuleBasedStateMachine):
 
     # reports
 
-    @rule(data=st.data(), status=st.sampled_from(("CLAIMED", "PROCESSING", "SUCCESS", "SUCCESS", "RETRIABLE_FAILURE",
-          "RETRIABLE_FAILURE", "FATAL_FAILURE")), settle=mostly)
-    def report_on_what_is_out(self, data, status, settle):
-        out = [
+    def out(self):
+        return [
             (partition.number, event.identity, run.revision, run.due, run.attempt)
-            for partition in self.world.model
+            for partition in (self.world.model if self.world else ())
             for event in partition.events.values()
             for run in event.runs
             if run.phase == "out"
         ]
-        if out:
-            chosen = data.draw(st.sampled_from(sorted(out)))
-            found = [
-                delivery
-                for delivery in self.world.deliveries
-                if (delivery["partition"], delivery["identity"], delivery["revision"], delivery["due"],
-                    delivery["attempt"]) == chosen
-            ]
-            if found:
-                self._report(data, found[0], status, misplaced=False, settle=settle)
 
-    @rule(data=st.data(), back=st.integers(0, 8), status=st.sampled_from(("CLAIMED", "PROCESSING", "SUCCESS",
-          "RETRIABLE_FAILURE", "FATAL_FAILURE")), genuine=mostly, where=seldom, settle=mostly)
-    def report_on_anything(self, data, back, status, genuine, where, settle):
-        if self.world.deliveries:
-            delivery = self.world.deliveries[-1 - back % len(self.world.deliveries)]
-            self._report(data, delivery, status, genuine=genuine, misplaced=where, settle=settle)
+    @precondition(lambda self: self.out())
+    @rule(data=st.data(), status=st.sampled_from(("SUCCESS", "RETRIABLE_FAILURE", "FATAL_FAILURE")), settle=mostly)
+    def report_the_end_of_what_is_out(self, data, status, settle):
+        self._report_out(data, status, settle=settle)
 
-    def _report(self, data, delivery, status, *, misplaced, settle, genuine=True):
+    @precondition(lambda self: self.out())
+    @rule(data=st.data(), status=st.sampled_from(("SUCCESS", "RETRIABLE_FAILURE")), settle=mostly)
+    def report_again_the_end_of_what_is_out(self, data, status, settle):
+        self._report_out(data, status, settle=settle)
+
+    @precondition(lambda self: self.out())
+    @rule(data=st.data(), status=st.sampled_from(("CLAIMED", "PROCESSING")), settle=mostly)
+    def report_on_what_is_out(self, data, status, settle):
+        self._report_out(data, status, settle=settle)
+
+    def _report_out(self, data, status, *, settle):
+        chosen = data.draw(st.sampled_from(sorted(self.out())))
+        fields = ("partition", "identity", "revision", "due", "attempt")
+        delivery = next(one for one in self.world.deliveries if tuple(one[name] for name in fields) == chosen)
+        self._report(data, delivery, status, settle=settle)
+
+    @precondition(lambda self: self.world and self.world.deliveries)
+    @rule(
+        data=st.data(),
+        back=st.integers(0, 8),
+        status=st.sampled_from(("CLAIMED", "PROCESSING", "SUCCESS", "RETRIABLE_FAILURE", "FATAL_FAILURE")),
+        genuine=mostly,
+        misplaced=seldom,
+        settle=mostly,
+    )
+    def report_on_anything(self, data, back, status, genuine, misplaced, settle):
+        delivery = self.world.deliveries[-1 - back % len(self.world.deliveries)]
+        self._report(data, delivery, status, genuine=genuine, misplaced=misplaced, settle=settle)
+
+    def _report(self, data, delivery, status, *, settle, misplaced=False, genuine=True):
         then = []
         if data.draw(seldom):
             for bad in data.draw(st.lists(seldom, min_size=1, max_size=2)):
                 event = dict(data.draw(st.sampled_from(BAD_THEN))) if bad else self._follow_up(data)
-                then.append({"event": event, "bad": bad})
+                then.append({"event": event, "bad": bad, "raw": encoded(event)})
         retry_in = data.draw(st.sampled_from((None, None, None, "3s", "20m")))
         self.numbered += 1
         sent = {
@@ -217,24 +261,35 @@ class Life(RuleBasedStateMachine):
 
     # time
 
-    @rule(passes=times)
-    def time_passes_unnoticed(self, passes):
-        """The process stands still: everything that comes due meanwhile is late."""
-        self.world.clock.advance(passes)
-        self.world.settle()
+    @rule(passes=short)
+    def a_moment_passes(self, passes):
+        self._wake_at_each_due(passes, 10)
 
-    @rule(passes=times, most=st.integers(1, 12))
-    def time_passes(self, passes, most):
-        """The worker wakes at each due."""
+    @rule(passes=moderate)
+    def minutes_pass(self, passes):
+        self._wake_at_each_due(passes, 20)
+
+    @rule(wakes=st.integers(1, 6))
+    def time_passes_until_something_is_due(self, wakes):
+        self._wake_at_each_due(DAY, wakes)
+
+    def _wake_at_each_due(self, passes, wakes):
+        """As a worker does that has nothing else to do."""
         world = self.world
         end = world.clock.wall + passes
-        for _ in range(most):
+        for _ in range(wakes):
             if world.clock.wall >= end:
                 break
             dues = [worker.partition.store.next_due_ms() for worker in world.workers]
             following = min((due for due in dues if due is not None and due > world.clock.wall), default=end)
             world.clock.advance(min(following, end) - world.clock.wall)
             world.settle()
+
+    @rule(passes=times)
+    def time_passes_unnoticed(self, passes):
+        """The process stands still: everything that comes due meanwhile is late."""
+        self.world.clock.advance(passes)
+        self.world.settle()
 
     @rule(passes=short)
     def time_passes_without_a_turn(self, passes):
@@ -263,25 +318,26 @@ class Life(RuleBasedStateMachine):
         self.world.restart(downtime)
         self.world.settle()
 
-    @rule(point=st.sampled_from(FAULTS), nth=st.sampled_from((1, 1, 2, 3)),
-          cut=st.one_of(st.none(), st.floats(0, 1)))
-    def a_crash_is_near(self, point, nth, cut):
-        self.world.planned = Planned(point, nth, cut)
+    @rule(
+        point=st.sampled_from([point for point in FAULTS if not point.startswith("acknowledge")]),
+        nth=st.sampled_from((1, 1, 2, 3)),
+        cut=st.one_of(st.none(), st.sampled_from((0.0, 1.0)), st.floats(0, 1)),
+        downtime=st.one_of(st.just(0), times),
+    )
+    def a_crash_is_near(self, point, nth, cut, downtime):
+        self.world.planned = Planned(point, nth, cut, downtime)
 
-    @rule(share=st.floats(0, 1))
-    def a_reader_acknowledges(self, share):
+    @rule(
+        share=st.floats(0, 1),
+        point=st.sampled_from((None, None, *[point for point in FAULTS if point.startswith("acknowledge")])),
+        cut=st.one_of(st.none(), st.floats(0, 1)),
+    )
+    def a_reader_acknowledges(self, share, point, cut):
         world = self.world
         position = int(len(world.sent.get(("lightsched.deliveries", 0), ())) * share)
-        try:
-            world.run(world.log.acknowledge("lightsched.deliveries", "readers", {0: position}))
-            world.acked = {0: position}
-        except Crash:
-            before = world.acked
-            world._crashed({}, None, 0)
-            found = world.run(world.log.positions("lightsched.deliveries", "readers"))
-            assert found in (before, {0: position})
-            world.acked = found
-        assert world.run(world.log.positions("lightsched.deliveries", "readers")) == world.acked
+        if point is not None:
+            world.planned = Planned(point, 1, cut, 0)
+        world.acknowledge(position)
 
     def teardown(self) -> None:
         with self.stack:

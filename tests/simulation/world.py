@@ -9,7 +9,6 @@ to the system is there. A power cut also takes a part of what was not synced.
 
 import asyncio
 import json
-import random
 import shutil
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
@@ -90,7 +89,8 @@ class Planned:
 
     point: str
     nth: int
-    power_cut: float | None  # how much of what is not synced gets lost
+    power_cut: float | None  # how much of what is not synced stays
+    downtime: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class World:
                 with file.open("r+b") as wal:
                     wal.truncate(safe + int((size - safe) * share))
 
-    def _crashed(self, candidates: dict[int, Partition], lost_from: tuple[str, int, int] | None, downtime: int) -> None:
+    def _crashed(self, candidates: dict[int, Partition], lost_from: tuple[str, int, int] | None) -> None:
         """Go on from what the crash has left.
 
         `candidates`: what the model would be if the step under way was lost. `lost_from`: the first record of an
@@ -259,7 +259,7 @@ class World:
             self._cut_power(planned.power_cut)
         shutil.rmtree(old)
         self._directory += 1
-        self.clock.advance(downtime)
+        self.clock.advance(planned.downtime)
         self._open()
         self._reconcile(candidates, lost_from=lost_from, planned=planned)
 
@@ -303,7 +303,7 @@ class World:
 
     # inputs
 
-    def append(self, topic: str, number: int, records: list[tuple[Record, Expected]], downtime: int = 0) -> bool:
+    def append(self, topic: str, number: int, records: list[tuple[Record, Expected]]) -> bool:
         """Append; False if it crashed."""
         inputs = self.expected[topic, number]
         first = len(inputs)
@@ -311,30 +311,46 @@ class World:
         try:
             offset = self.run(self.log.append(topic, number, [record for record, _ in records]))
         except Crash:
-            self._crashed({}, (topic, number, first), downtime)
+            self._crashed({}, (topic, number, first))
             return False
         assert offset == first
         return True
 
+    def acknowledge(self, position: int) -> None:
+        """A group of readers says how far it is."""
+        topic, group = "lightsched.deliveries", "readers"
+        before, after = self.acked, {0: position}
+        try:
+            self.run(self.log.acknowledge(topic, group, after))
+            self.acked = after
+        except Crash:
+            planned = self.planned
+            self._crashed({}, None)
+            self.acked = self.run(self.log.positions(topic, group))
+            assert self.acked in (before, after)
+            if before != after:
+                self._judge(planned, "acknowledge", survived=self.acked == after)
+        assert self.run(self.log.positions(topic, group)) == self.acked
+
     # turns
 
-    def settle(self, downtime: int = 0) -> None:
+    def settle(self) -> None:
         """Turn until nothing is left to do at this time."""
         self.failed = True  # until it is known better
-        self._settle(downtime)
+        self._settle()
         self.failed = False
 
-    def _settle(self, downtime: int) -> None:
+    def _settle(self) -> None:
         for _ in range(LIVELOCK):
             busy = False
             for number in range(self.setup.partitions):
-                busy = self.turn(number, downtime) or busy
+                busy = self.turn(number) or busy
             if not busy:
                 self.check()
                 return
         raise AssertionError("there is always more to do")
 
-    def turn(self, number: int, downtime: int = 0) -> bool:
+    def turn(self, number: int) -> bool:
         """One turn of a worker, and of the model. Was there, or is there still, something to do?"""
         worker, model = self.workers[number], self.model[number]
         read: list[Appended] = []
@@ -363,7 +379,7 @@ class World:
             self.stats["turn behind"] += 1
         model.step([self._item(number, appended) for appended in read], now, firing=firing)
         if crashed:
-            self._crashed({number: before}, None, downtime)
+            self._crashed({number: before}, None)
             return True
         self._compare_answers(model)
         step = worker.partition.store.meta.step
@@ -371,7 +387,7 @@ class World:
         self.steps[number] = step
         self._adopt(number)
         self._read_deliveries(number)
-        return bool(read or model.delivered or model.more) or (firing and wait_s == 0.0)
+        return bool(read) or (firing and wait_s == 0.0)
 
     def _item(self, number: int, appended: Appended) -> dict:
         """An input as the model wants it. What was appended is what is read."""
@@ -442,9 +458,9 @@ class World:
                 "offset": answer.offset,
                 "outcome": None if answer.outcome is None else str(answer.outcome),
                 "ignored": answer.ignored,
-                "status": None if answer.status is None else str(answer.status),
-                "next": answer.next_ms,
-                "revision": answer.revision,
+                "status": None if answer.status is None or answer.outcome is None else str(answer.status),
+                "next": None if answer.outcome is None else answer.next_ms,
+                "revision": 0 if answer.outcome is None else answer.revision,
             }
             for answer in self.heard.last
         ]
@@ -462,11 +478,11 @@ class World:
             others = {other: 2**62 for other in range(self.setup.partitions) if other != number}
             real = self.run(self.log.fetch(topic, others | {number: start}, 100_000, 0.0))
             expected = sent[start:]
-            seen = [self._seen(topic, appended, firsts=topic not in ("copies",)) for appended in real]
+            seen = [self._seen(topic, appended) for appended in real]
             self.seen_offsets[topic, number] = start + len(real)
             same(f"deliveries to {topic}", _by_tenant(seen), _by_tenant([_shape(delivered) for delivered in expected]))
 
-    def _seen(self, topic: str, appended: Appended, *, firsts: bool) -> tuple:
+    def _seen(self, topic: str, appended: Appended) -> tuple:
         headers = dict(appended.record.headers)
         text = {name: value.decode() for name, value in headers.items()}
         due, attempt = int(text["ls_due"]), int(text["ls_attempt"])
@@ -492,8 +508,7 @@ class World:
                 "token": text["ls_report"],
             }
         )
-        payload = json.loads(appended.record.value) if appended.record.value else None
-        return identity, revision, due, attempt, payload
+        return identity, revision, due, attempt, appended.record.value
 
     def check(self) -> None:
         """All that is known of all events is the same on both sides."""
@@ -530,7 +545,7 @@ class World:
                 assert name in kept, f"{identity!r} has a run {name} that never was"
                 same(f"run {name} of {identity!r}", run, {field: kept[name][field] for field in run})
             for name, run in kept.items():
-                if min(name[0], run["finished"]) > model.now - self.setup.keep:
+                if min(name[0], run["finished"]) > model.latest - self.setup.keep:
                     assert name in real, f"{identity!r} has lost its run {name}: {run}"
 
     def check_rebuilt(self) -> None:
@@ -570,7 +585,7 @@ def _by_tenant(deliveries: list[tuple]) -> dict[str, list[tuple]]:
 
 
 def _shape(delivered: Delivered) -> tuple:
-    return delivered.identity, delivered.revision, delivered.due, delivered.attempt, delivered.payload
+    return delivered.identity, delivered.revision, delivered.due, delivered.attempt, json.dumps(delivered.payload).encode()
 
 
 def _plain(command: dict, appended: Appended) -> dict:
@@ -637,6 +652,3 @@ def _model_state(event) -> dict:
         ],
     }
 
-
-def shuffled(seed: int) -> random.Random:
-    return random.Random(seed)

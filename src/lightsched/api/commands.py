@@ -9,7 +9,7 @@ from pydantic import Field
 from lightsched.api.body import read_body
 from lightsched.api.documents import WHY_BODY, described, refusals
 from lightsched.api.face import Face, Running
-from lightsched.api.parameters import EventId, Which
+from lightsched.api.parameters import BASE, EventId, Which
 from lightsched.api.shapes import Result, Why
 from lightsched.api.submit import outcome_response, record_of
 from lightsched.api.target import not_found, target_of
@@ -18,7 +18,7 @@ from lightsched.event.model import Event, Op
 from lightsched.event.status import Outcome
 from lightsched.event.words import refused
 
-router = APIRouter(prefix="/events/{id}", tags=["events"])
+router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
 _MOST_BYTES = 16 * 1024
 _why = msgspec.json.Decoder(Why)
@@ -80,9 +80,7 @@ async def _reason(request: Request) -> str:
     try:
         body.decode()
         return _why.decode(body).reason
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise refused(error, ("reason",), {}) from None
-    except RecursionError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise refused(error, ("reason",), {}) from None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Annotated
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
@@ -27,7 +28,8 @@ class Face:
         self.started_ms = node.clock.wall_ms()
         self.stopping = asyncio.Event()
         self.forecasting = asyncio.Lock()
-        self.readers: dict[tuple[str, str], asyncio.Lock] = {}  # topic and group → whoever polls it
+        # topic and group → held by whoever polls, forgotten when nobody does
+        self.readers: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @property
     def now_ms(self) -> int:

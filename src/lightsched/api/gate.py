@@ -106,7 +106,9 @@ class Gate:
         if scope["method"] in _SAFE_METHODS:
             return ""
         if (origin and origin.partition("://")[2] != host) or site in {"cross-site", "same-site"}:
-            return "A page of another origin may not change anything here: send this from a program, or from our own page."
+            return (
+                "A page of another origin may not change anything here: send this from a program, or from our own page."
+            )
         return ""
 
 

@@ -1,8 +1,8 @@
 """What is an event called whose sender gave no name? A time-sortable id: UUIDv7 (RFC 9562) as 32 hexadecimal digits."""
 
-from random import SystemRandom
+from random import Random
 
-_random = SystemRandom()
+_random = Random()  # noqa: S311 - an id must be unique, not secret
 _VERSION = 0x7 << 76
 _VARIANT = 0b10 << 62
 _TAIL_BITS = 74

@@ -5,6 +5,9 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
+BASE = "/api/v1"
+"""Where the calls of the contract begin."""
+
 EventId = Annotated[str, Path(description="The event's id, percent-encoded; a slash in it as %2F", examples=["tea"])]
 
 
@@ -25,6 +28,4 @@ class Tenant(Parameters):
 class Which(Tenant):
     """Which of several events with the same id."""
 
-    key: Annotated[
-        str | None, Field(description="The event's key, where it is not the id", examples=["tea"])
-    ] = None
+    key: Annotated[str | None, Field(description="The event's key, where it is not the id", examples=["tea"])] = None

@@ -33,8 +33,8 @@ class Result(msgspec.Struct, kw_only=True):
     id: str | UnsetType = UNSET
     tenant: str | UnsetType = UNSET
     outcome: Outcome
-    status: Status | None | UnsetType = UNSET
-    next_execution: Instant | None | UnsetType = UNSET
+    status: Status | UnsetType | None = UNSET
+    next_execution: Instant | UnsetType | None = UNSET
     error: str | UnsetType = UNSET
     errors: tuple[Problem, ...] | UnsetType = UNSET
 
@@ -118,7 +118,7 @@ class DeliveryShown(msgspec.Struct, kw_only=True):
     attempt: int
     delivered_at: Instant
     headers: dict[str, str]
-    payload: Raw | None | UnsetType = UNSET
+    payload: Raw | UnsetType | None = UNSET
     payload_base64: str | UnsetType = UNSET
     token: str
 

@@ -7,15 +7,17 @@ read is handed to the node while the rest is still being read.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from lightsched.api.body import elements, is_array, is_ndjson, lines, read_body
+from lightsched.api.direct import Direct
 from lightsched.api.documents import EVENT_BODY, PREFER, TENANT, described, refusals
 from lightsched.api.face import Face, running_now
+from lightsched.api.parameters import BASE
 from lightsched.api.problem import CONFLICT, INVALID, NOT_FOUND, QUOTA, TOO_LARGE, Kind, Refusal, invalid_field
 from lightsched.api.shapes import AllTaken, Result, Results, Taken, answer
 from lightsched.api.shown import shown_time
@@ -29,7 +31,7 @@ from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
 from lightsched.event.status import Outcome
 
-router = APIRouter()
+router = APIRouter(prefix=BASE, route_class=Direct, tags=["events"])
 
 AT_ONCE = 250
 """Commands handed to the node together: few enough to append within a slice."""
@@ -86,7 +88,6 @@ def prepare(face: Face, raw: bytes, tenant: str, now_ms: int) -> Prepared:
 @router.post(
     "/events",
     operation_id="schedule",
-    tags=["events"],
     summary="Schedule an event, or many",
     status_code=201,
     responses={
@@ -111,8 +112,7 @@ async def post_events(request: Request) -> Response:
     if is_array(body):
         return await _many(face, elements(body), tenant, later=later)
     if is_ndjson(body, request.headers.get("content-type", "")):
-        await _check_lines(face, body)
-        return await _many(face, (line for line in lines(body) if line), tenant, later=later)
+        return await _many(face, await _lines(face, body), tenant, later=later)
     return await _one(face, body, tenant, later=later)
 
 
@@ -125,9 +125,7 @@ def _tenant_of(request: Request) -> str:
             raise invalid_field(name[:80], "is not a known parameter: remove it or check the spelling")
     tenant = parameters.get("tenant", "")
     if not TENANT_PATTERN.fullmatch(tenant):
-        raise invalid_field(
-            "tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first"
-        )
+        raise invalid_field("tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first")
     return tenant
 
 
@@ -168,29 +166,31 @@ def outcome_response(id: str, tenant: str, result: Answer) -> Response:
     return answer(shown, status)
 
 
-async def _check_lines(face: Face, body: bytes) -> None:
-    """Are there few enough? Blank ones are let through, but not without end."""
+async def _lines(face: Face, body: bytes) -> list[bytes]:
+    """The lines, if there are few enough. Blank ones are left out, but not without end."""
     most = face.settings.limits.batch
     turns = Turns()
-    count = blank = 0
+    found: list[bytes] = []
+    blank = 0
     for line in lines(body):
         if line:
-            count += 1
+            found.append(line)
         else:
             blank += 1
-        if count > most or blank > most + 1_000:
+        if len(found) > most or blank > most + 1_000:
             raise _too_many(most)
         if turns.over():
             await turns.rest()
+    return found
 
 
 def _too_many(most: int) -> Refusal:
     return Refusal(TOO_LARGE, f"There are more than {most:,} events: send them in parts.")
 
 
-async def _many(face: Face, items: Sequence[Any] | Iterator[bytes], tenant: str, *, later: bool) -> Response:
+async def _many(face: Face, items: Sequence[Raw | bytes], tenant: str, *, later: bool) -> Response:
     """Prepare the items in slices, and hand over some at a time, in their order."""
-    if isinstance(items, Sequence) and len(items) > face.settings.limits.batch:
+    if len(items) > face.settings.limits.batch:
         raise _too_many(face.settings.limits.batch)
     turns = Turns()
     batch = _Batch(face, later=later)
@@ -257,9 +257,7 @@ class _Batch:
             if turns.over():
                 await turns.rest()
         for index, error in self._refused.items():
-            results[index] = Result(
-                index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems
-            )
+            results[index] = Result(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
         return answer(Results([result for result in results if result is not None]), 201 if good else 207)
 
     def _taken(self) -> Response:

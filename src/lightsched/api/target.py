@@ -39,7 +39,9 @@ def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
     keys = sorted({known for store in face.node.stores for known in store.keys_of(tenant, id)})
     if len(keys) > 1:
         named = ", ".join(f"`{known}`" for known in keys[:10])
-        raise Refusal(AMBIGUOUS, f"{len(keys)} events have this id, under the keys {named}: add ?key=.", keys=keys[:100])
+        raise Refusal(
+            AMBIGUOUS, f"{len(keys)} events have this id, under the keys {named}: add ?key=.", keys=keys[:100]
+        )
     return Target(tenant, keys[0] if keys else id, id)
 
 

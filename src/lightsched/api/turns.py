@@ -1,10 +1,10 @@
 """Who goes next? Long work goes in slices, so that what is due meanwhile fires on time.
 
-    turns = Turns()
-    for item in many:
-        ...
-        if turns.over():
-            await turns.rest()
+turns = Turns()
+for item in many:
+    ...
+    if turns.over():
+        await turns.rest()
 """
 
 import asyncio

@@ -31,6 +31,7 @@ _FINGERPRINT_BYTES = 12
 _MODE_HEADERS = frozenset({"ls_op", "ls_at", "ls_in", "ls_cron", "ls_every"})
 _STRUCTURED = frozenset({"window", "retry", "topics", "headers", "labels"})
 _NOT_FIELDS = frozenset({"ls_assigned", "ls_who"})
+_PLAIN = Event()
 FIELDS = tuple(field.encode_name for field in structs.fields(Event))
 CHOICES = {
     "op": tuple(Op),
@@ -176,5 +177,13 @@ def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
     event.id = event.key = event.reason = ""
     event.tenant = "default"
     event.on_conflict = "replace"
+    if event.type == _PLAIN.type:  # the encoder leaves out what *is* the default, not what equals it
+        event.type = _PLAIN.type
+    if event.look_back == _PLAIN.look_back:
+        event.look_back = _PLAIN.look_back
+    if event.type == "event":  # a default that was spelled out: msgspec leaves out the default object, not its equal
+        event.type = "event"
+    if event.look_back == "60m":
+        event.look_back = "60m"
     definition = encoder.encode(event)
     return definition, sha256(definition).digest()[:_FINGERPRINT_BYTES]

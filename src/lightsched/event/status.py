@@ -1,7 +1,8 @@
 """How far is an event, or one of its runs? The status machine is the one table below.
 
 Every change of status in lightsched, of an event and of a run alike, is a look-up in `TRANSITIONS`: what is not in the
-table cannot happen. docs/status.md, the tests and the dashboard are drawn from it.
+table cannot happen. While an event lives and is not paused it shows the status of its newest run that went out, and
+NOT_STARTED between runs. docs/status.md, the tests and the dashboard are drawn from the table.
 """
 
 from enum import StrEnum
@@ -31,7 +32,6 @@ class Signal(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"  # it failed, and another attempt follows
     GAVE_UP = "gave up"  # it failed, and no attempt is left
-    NEXT = "next"  # a recurrence goes on to its next run
     PAUSED = "paused"
     RESUMED = "resumed"
     CANCELLED = "cancelled"
@@ -73,7 +73,6 @@ TRANSITIONS: dict[tuple[Status, Signal], Status] = {
     (_NOT_STARTED, Signal.SUCCEEDED): _SUCCESS,
     (_NOT_STARTED, Signal.FAILED): _RETRIABLE,
     (_NOT_STARTED, Signal.GAVE_UP): _FATAL,
-    (_NOT_STARTED, Signal.NEXT): _NOT_STARTED,
     (_NOT_STARTED, Signal.PAUSED): _PAUSED,
     (_NOT_STARTED, Signal.CANCELLED): _CANCELLED,
     (_NOT_STARTED, Signal.EXPIRED): _EXPIRED,
@@ -86,7 +85,6 @@ TRANSITIONS: dict[tuple[Status, Signal], Status] = {
     (_CLAIMED, Signal.PAUSED): _PAUSED,
     (_CLAIMED, Signal.CANCELLED): _CANCELLED,
     (_CLAIMED, Signal.REPLACED): _NOT_STARTED,
-    (_CLAIMED, Signal.DELIVERED): _NOT_STARTED,
     # being worked on
     (_PROCESSING, Signal.HEARTBEAT): _PROCESSING,
     (_PROCESSING, Signal.SUCCEEDED): _SUCCESS,
@@ -95,7 +93,6 @@ TRANSITIONS: dict[tuple[Status, Signal], Status] = {
     (_PROCESSING, Signal.PAUSED): _PAUSED,
     (_PROCESSING, Signal.CANCELLED): _CANCELLED,
     (_PROCESSING, Signal.REPLACED): _NOT_STARTED,
-    (_PROCESSING, Signal.DELIVERED): _NOT_STARTED,
     # failed, and waiting for its next attempt
     (_RETRIABLE, Signal.DELIVERED): _NOT_STARTED,
     (_RETRIABLE, Signal.GAVE_UP): _FATAL,
@@ -103,15 +100,13 @@ TRANSITIONS: dict[tuple[Status, Signal], Status] = {
     (_RETRIABLE, Signal.CANCELLED): _CANCELLED,
     (_RETRIABLE, Signal.EXPIRED): _EXPIRED,
     (_RETRIABLE, Signal.REPLACED): _NOT_STARTED,
-    # paused: what is running goes on under the pause
+    # paused; a recurrence without further occurrences ends with its last run, also under the pause
     (_PAUSED, Signal.RESUMED): _NOT_STARTED,
+    (_PAUSED, Signal.SUCCEEDED): _SUCCESS,
+    (_PAUSED, Signal.GAVE_UP): _FATAL,
     (_PAUSED, Signal.CANCELLED): _CANCELLED,
     (_PAUSED, Signal.EXPIRED): _EXPIRED,
     (_PAUSED, Signal.REPLACED): _PAUSED,
-    # a finished run of a recurrence makes room for the next one
-    (_SUCCESS, Signal.NEXT): _NOT_STARTED,
-    (_FATAL, Signal.NEXT): _NOT_STARTED,
-    (_EXPIRED, Signal.NEXT): _NOT_STARTED,
     # a finished event may be scheduled again under the same identity
     (_SUCCESS, Signal.REPLACED): _NOT_STARTED,
     (_FATAL, Signal.REPLACED): _NOT_STARTED,

@@ -19,6 +19,10 @@ class PartitionTaken(LightschedError):
     """Partition {partition} is already taken in this process: close it before taking it again."""
 
 
+class PartitionBroken(LightschedError):
+    """A step of partition {partition} could not be written: close the partition and take it again."""
+
+
 class NoSuchPartition(LightschedError):
     """There is no partition {partition} of {topic}: it has {partitions}, counted from 0."""
 

@@ -15,7 +15,7 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 
 
 def emitted(step: Step, partition: int, topics: Topics) -> Iterator[Placed]:
-    """What a partition's step appends, in this order: deliveries, follow-up events, dead letters, audit."""
+    """What a partition's step appends, in this order: deliveries, follow-ups, dead letters, audit."""
     for delivery in step.deliveries:
         for topic in delivery.topics:
             yield topic, partition, delivery.record

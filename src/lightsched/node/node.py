@@ -112,6 +112,8 @@ class Node:
                 await worker.run()
                 delay_s = _RETAKE_FIRST_S
             except Exception as error:
+                del self.workers[number]
+                self._ready.clear()
                 self.answers.fail(number, PartitionLost(partition=number))
                 if self.log.lost:
                     raise

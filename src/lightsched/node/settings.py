@@ -56,6 +56,7 @@ class HttpSettings(_Section):
 
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535)
+    hosts: tuple[str, ...] = ()  # names it is reached by, besides localhost: others are refused then
 
 
 class NodeSettings(_Section):
@@ -77,6 +78,7 @@ class LimitSettings(_Section):
 
     payload: Bytes = 256 * 1024
     batch: int = Field(10_000, ge=1)
+    body: Bytes = 64 * 1024 * 1024  # of one request
     horizon: DurationMs = 3650 * 86_400_000
     in_flight: int | None = Field(None, ge=1)
 
@@ -95,7 +97,7 @@ class Settings(BaseSettings):
     )
 
     log: Literal["embedded"] = "embedded"
-    data: Path = Path("lightsched-data")
+    data: Path = Path(".lightsched")
     http: HttpSettings = HttpSettings()
     node: NodeSettings = NodeSettings()
     embedded: EmbeddedSettings = EmbeddedSettings()

@@ -3,7 +3,7 @@
 | what the state holds | entry |
 |---|---|
 | a next occurrence, not paused | `due` at that time |
-| a run that will be tried again, not paused | `due` at the time of its next attempt |
+| a run that goes at some time, not paused or triggered under the pause | `due` at that time |
 | a run that waits for a slot | `waiting` of its tenant |
 | a delivered run | `leases` at the deadline of its lease |
 | a run that waits, for a slot or for the previous run, and expires | `leases` at its expiry |
@@ -40,7 +40,7 @@ def _add_runs(found: Entries, partition: int, identity: Identity, state: State) 
         if phase is Phase.DELIVERED:
             found.append((LEASES, lease_key(partition, run.at_ms, run.seq, LEASE)))
         elif phase is Phase.RETRY:
-            if not state.paused:
+            if not state.paused or run.triggered:
                 found.append((DUE, due_key(partition, state.priority, run.at_ms, run.seq)))
         else:
             if phase is Phase.WAITING:

@@ -21,6 +21,7 @@ _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
     r"([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
+_MS = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCAL_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- what the wall shows, before it has a zone
 
@@ -56,9 +57,9 @@ def _parse_text(text: str, timezone: str | None) -> int:
     except ValueError as error:
         raise TimingError(f"the time {shown(text)} does not exist: {error}") from None
     if offset is not None:
-        return _whole_ms(time - _EPOCH)
+        return (time - _EPOCH) // _MS
     assert timezone is not None
-    local_ms = _whole_ms(time - _LOCAL_EPOCH)
+    local_ms = (time - _LOCAL_EPOCH) // _MS
     if not FIRST_MS <= local_ms <= LAST_MS:
         raise TimingError(f"the time {shown(text)} is out of range: it must lie in the years 1970 to 9999")
     return to_utc(find_zone(timezone), local_ms)
@@ -68,10 +69,6 @@ def _what_is_wrong(text: str) -> str:
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return f"it is a day without a time of day, write for example {text}T09:00:00Z"
     return _HOW
-
-
-def _whole_ms(since: timedelta) -> int:
-    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def format_utc(ms: int) -> str:

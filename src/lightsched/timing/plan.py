@@ -105,7 +105,7 @@ class Plan:
     @property
     def _floor_ms(self) -> int:
         """Nominal times are later than this."""
-        if not self.repeats:
+        if isinstance(self.recurrence, At):
             return FIRST_MS - 1
         return self.not_before_ms if self.starts_ms is None else self.starts_ms - 1
 
@@ -118,4 +118,6 @@ class Plan:
             return None
         shifted_ms = nominal_ms + self.jitter_ms
         fire_ms = shifted_ms if self.window is None else self.window.opening_from(shifted_ms)
-        return None if fire_ms is None or fire_ms > self._last_ms else fire_ms
+        if fire_ms is None or fire_ms > LAST_MS or (self.ends_ms is not None and fire_ms > self.ends_ms):
+            return None
+        return fire_ms

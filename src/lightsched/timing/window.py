@@ -28,12 +28,13 @@ _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ORDINAL = date(1970, 1, 1).toordinal()
 _LAST_DAY = LAST_MS // DAY_MS
+_MOST_REMEMBERED = 400  # days
 
 
 class Window:
     """The times when something may fire. Make it with `Window.parse`."""
 
-    __slots__ = ("_ahead", "_behind", "_reach", "_weekdays", "days", "exclude", "from_ms", "to_ms", "zone")
+    __slots__ = ("_ahead", "_behind", "_openings", "_reach", "_weekdays", "days", "exclude", "from_ms", "to_ms", "zone")
 
     def __init__(
         self, from_ms: int, to_ms: int, days: frozenset[int], zone: ZoneInfo, exclude: frozenset[int] = frozenset()
@@ -54,6 +55,7 @@ class Window:
         # next_open the last closing is at close.
         self._ahead: tuple[int, int, int] = (0, 0, 0)
         self._behind: tuple[int, int] = (0, 0)
+        self._openings: dict[int, tuple[int, int] | None] = {}
 
     @staticmethod
     def parse(
@@ -128,9 +130,13 @@ class Window:
     def _opening_on(self, day: int) -> tuple[int, int] | None:
         if not self._weekdays[day % 7] or day in self.exclude or not -2 <= day <= _LAST_DAY:
             return None
-        midnight = day * DAY_MS
-        open_ms, close_ms = to_utc(self.zone, midnight + self.from_ms), to_utc(self.zone, midnight + self.to_ms)
-        return (open_ms, close_ms) if open_ms < close_ms else None
+        if day not in self._openings:
+            if len(self._openings) >= _MOST_REMEMBERED:
+                self._openings.clear()
+            midnight = day * DAY_MS
+            open_ms, close_ms = to_utc(self.zone, midnight + self.from_ms), to_utc(self.zone, midnight + self.to_ms)
+            self._openings[day] = (open_ms, close_ms) if open_ms < close_ms else None
+        return self._openings[day]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Window) and self._identity() == other._identity())

@@ -123,7 +123,8 @@ class EmbeddedLog:
         now_ms = self.clock_ms()
         first = target.end
         for record in records:
-            target.stage(batch, record, now_ms)
+            target.stage(record)
+        target.seal(batch, now_ms)
         self.write(batch, (target,), "append")
         return first
 
@@ -212,15 +213,20 @@ class EmbeddedLog:
             self._fault(point)
 
     def _fetch(self, topic: str, positions: Mapping[int, int], limit: int) -> list[Appended]:
-        """Fair to the partitions: each gets its share of what is left."""
+        """Fair to the partitions: none gets more than its share while another has more than it gets."""
         if self._closed:
             return []
-        partitions = self.catalogue.topic(topic)
+        waiting = [
+            (partition.readable - start, partition, start)
+            for partition in self.catalogue.topic(topic)
+            if (start := max(positions.get(partition.number, 0), partition.first)) < partition.readable
+        ]
+        waiting.sort(key=lambda each: each[0])
         found: list[Appended] = []
-        for index, partition in enumerate(partitions):
-            left = limit - len(found)
-            share = left if index == len(partitions) - 1 else max(left // (len(partitions) - index), 1)
-            found += partition.fetch(positions.get(partition.number, 0), min(share, left))
+        for index, (count, partition, start) in enumerate(waiting):
+            share = -(-(limit - len(found)) // (len(waiting) - index))
+            found += partition.fetch(start, min(count, share))
+        found.sort(key=lambda appended: appended.partition)
         return found
 
     def _sync_now(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lightsched.engine.step import Step
 from lightsched.event.record import Appended
 from lightsched.log.embedded.topic import TopicPartition
+from lightsched.log.errors import PartitionBroken
 from lightsched.log.records import emitted
 from lightsched.store.rocks import new_batch
 from lightsched.store.store import Store
@@ -26,6 +27,7 @@ class EmbeddedPartition:
         self._reports = log.catalogue.partition(log.topics.reports, number)
         self._next_event = store.meta.events_offset
         self._next_report = store.meta.reports_offset
+        self._broken = False  # a step could not be made into a batch: the store in memory is no longer that on disk
         self._awake = asyncio.Event()
         self._events.on_written = self._reports.on_written = self.wake
 
@@ -62,6 +64,8 @@ class EmbeddedPartition:
         """
         log = self._log
         log.check()
+        if self._broken:
+            raise PartitionBroken(partition=self.number)
         batch = new_batch()
         touched: dict[int, TopicPartition] = {}
         try:
@@ -70,12 +74,15 @@ class EmbeddedPartition:
             place = log.catalogue.partition
             for topic, number, record in emitted(step, self.number, log.topics):
                 partition = place(topic, number)
-                partition.stage(batch, record, now_ms)
+                partition.stage(record)
                 touched[id(partition)] = partition
+            for partition in touched.values():
+                partition.seal(batch, now_ms)
             log.retention.drop_consumed(batch, self._events, step.meta.events_offset)
             log.retention.drop_consumed(batch, self._reports, step.meta.reports_offset)
             log.retention.drop_old(batch, now_ms)
         except BaseException:
+            self._broken = True
             for partition in touched.values():
                 partition.unstage()
             raise

@@ -1,0 +1,130 @@
+"""What is the application? All endpoints, behind the gate, with every error as a problem."""
+
+import logging
+from secrets import token_hex
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from lightsched import __version__
+from lightsched.api import (
+    commands,
+    deliveries,
+    documents,
+    events,
+    forecast,
+    health,
+    pages,
+    preview,
+    recent,
+    reports,
+    runs,
+    submit,
+    upcoming,
+)
+from lightsched.api.face import Face
+from lightsched.api.gate import Gate, hosts_for
+from lightsched.api.problem import FORBIDDEN, INTERNAL, INVALID, NOT_FOUND, UNAVAILABLE, WRONG_METHOD, Kind, Refusal
+from lightsched.event.errors import InvalidEvent, Problem
+from lightsched.log.errors import LogClosed, LogLost
+from lightsched.node.node import Node, NodeStopped, PartitionLost
+from lightsched.timing import TimingError
+
+log = logging.getLogger(__name__)
+
+ROUTERS = (
+    *(submit.router, reports.router, deliveries.router, events.router, commands.router, runs.router),
+    *(recent.router, upcoming.router, forecast.router, preview.router),
+    *(health.cluster, health.watch, pages.router),
+)
+_MOST_ERRORS = 20
+
+
+def make_app(node: Node) -> Gate:
+    """The application of one node: an ASGI app."""
+    app = FastAPI(title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.face = Face(node)
+    for router in ROUTERS:
+        # One flat list: an included router would be searched for the route of each request, at twice the cost.
+        app.router.routes.extend(router.routes)
+    app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]
+    _answer_errors(app)
+    http = node.settings.http
+    return Gate(app, hosts_for(http.host, http.hosts))
+
+
+def face_of(gate: Gate) -> Face:
+    """What the application's endpoints share."""
+    app: Any = gate.app
+    face: Face = app.state.face
+    return face
+
+
+def _answer_errors(app: FastAPI) -> None:
+    app.exception_handler(Refusal)(refuse)
+    app.exception_handler(InvalidEvent)(refuse_event)
+    app.exception_handler(RequestValidationError)(refuse_parameters)
+    app.exception_handler(HTTPException)(refuse_route)
+    for error in (NodeStopped, PartitionLost, LogClosed, LogLost):
+        app.exception_handler(error)(refuse_for_now)
+    app.exception_handler(TimingError)(refuse_timing)
+    app.exception_handler(Exception)(unexpected)
+
+
+async def refuse(_request: Request, error: Refusal) -> Response:
+    """An endpoint has refused the request."""
+    return error.response()
+
+
+async def refuse_event(_request: Request, error: InvalidEvent) -> Response:
+    """An event, a report or a name makes no sense."""
+    return Refusal(INVALID, str(error), error.problems).response()
+
+
+async def refuse_timing(_request: Request, error: TimingError) -> Response:
+    """A time, a zone or a schedule makes no sense."""
+    return Refusal(INVALID, str(error)).response()
+
+
+async def refuse_parameters(_request: Request, error: RequestValidationError) -> Response:
+    """A parameter makes no sense."""
+    problems = [
+        Problem(".".join(str(part) for part in found["loc"][1:])[:80], _words(found)) for found in error.errors()
+    ][:_MOST_ERRORS]
+    return Refusal(INVALID, "; ".join(map(str, problems)), problems).response()
+
+
+def _words(found: dict[str, Any]) -> str:
+    match found["type"]:
+        case "extra_forbidden":
+            return "is not a known parameter: remove it or check the spelling"
+        case "missing":
+            return "is missing: give it"
+        case _:
+            text = str(found["msg"])
+            return text[:1].lower() + text[1:]
+
+
+async def refuse_route(request: Request, error: HTTPException) -> Response:
+    """There is nothing at this address, or not with this method."""
+    kinds: dict[int, tuple[Kind, str]] = {
+        404: (NOT_FOUND, f"There is nothing at {request.url.path[:200]!r}: see /docs for what there is."),
+        405: (WRONG_METHOD, f"{request.method} is not for this address: see /docs for what is."),
+        403: (FORBIDDEN, str(error.detail)),
+    }
+    kind, detail = kinds.get(error.status_code, (INVALID, str(error.detail)))
+    return Refusal(kind, detail).response(error.headers)
+
+
+async def refuse_for_now(_request: Request, error: Exception) -> Response:
+    """The node cannot do it at present."""
+    return Refusal(UNAVAILABLE, str(error)).response()
+
+
+async def unexpected(request: Request, error: Exception) -> Response:
+    """A bug: the log has all about it, under a number that the client is told."""
+    incident = token_hex(6)
+    log.error("incident %s at %s %r", incident, request.method, request.url.path, exc_info=error)
+    return Refusal(INTERNAL, f"This is a bug in lightsched; its log says more under the number {incident}.").response()

@@ -1,0 +1,222 @@
+"""How does an executor without Kafka get its deliveries? It polls as a group, and acknowledges what it has dealt with.
+
+A group stands at a position in each partition of a topic. `GET` answers what lies from there on, and waits for the
+first if there is nothing; `ack` moves the group to the cursor of an answer. What is not acknowledged comes again. A new
+group begins with the oldest delivery that is kept. A group has one reader at a time: a second poll waits until the
+first is answered, or for as long as it may.
+"""
+
+import asyncio
+import re
+from collections.abc import Coroutine, Iterable
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
+
+from lightsched.api.body import read_body
+from lightsched.api.cursor import read_cursor, write_cursor
+from lightsched.api.delivered import show_delivery
+from lightsched.api.documents import ACK_BODY, described, refusals
+from lightsched.api.face import Face, Running
+from lightsched.api.parameters import BASE, Parameters
+from lightsched.api.problem import FORBIDDEN, Refusal, invalid_field
+from lightsched.api.shapes import Ack, Deliveries, DeliveryShown, answer
+from lightsched.api.turns import Turns
+from lightsched.event.record import Appended
+from lightsched.event.topics import NAME
+from lightsched.event.words import refused
+from lightsched.timing import TimingError, parse_duration
+
+router = APIRouter(prefix=BASE + "/deliveries/{topic}", tags=["deliveries"])
+
+GROUP = re.compile(r"[A-Za-z0-9._-]{1,200}")
+LONGEST_WAIT_MS = 60_000
+MOST_BYTES = 8 * 1024 * 1024
+"""Of one answer, roughly; a larger delivery comes alone."""
+_FETCHED_AT_ONCE = 50
+_LOOK_AGAIN_S = 0.25
+_CURSOR = "d"
+_ack = msgspec.json.Decoder(Ack)
+
+T = TypeVar("T")
+Positions = dict[int, int]
+Topic = Annotated[
+    str, Path(description="A delivery topic, with or without the prefix", examples=["lightsched.deliveries"])
+]
+
+
+class PollParameters(Parameters):
+    """Who asks, for how many, and for how long."""
+
+    group: Annotated[str, Field(description="The group of readers", examples=["demo"])]
+    max: Annotated[int, Field(description="At most so many", ge=1, le=1_000)] = 100
+    wait: Annotated[str, Field(description="How long to wait for the first, at most 60s", examples=["30s"])] = "0s"
+
+
+@router.get(
+    "",
+    operation_id="poll",
+    summary="Receive deliveries",
+    responses={
+        **described(200, "What is not acknowledged yet, oldest first; none if the wait is over", Deliveries),
+        **refusals(400, 403, 503),
+    },
+)
+async def poll(topic: Topic, face: Running, asked: Annotated[PollParameters, Query()], request: Request) -> Response:
+    """From the group's acknowledged position on. Deliveries that are not acknowledged come again.
+
+    A group has one reader at a time: while one poll waits, another of the same group waits for it to be answered. A new
+    group begins with the oldest delivery that is kept.
+    """
+    name = _readable(face, topic)
+    group = _group(asked.group)
+    wait_s = _wait_s(asked.wait)
+    found = await _unless_over(face, request, _poll(face, name, group, asked.max, wait_s)) or []
+    positions = await face.node.log.positions(name, group)
+    for appended in found:
+        positions[appended.partition] = max(positions.get(appended.partition, 0), appended.offset + 1)
+    return answer(Deliveries(await _shown(found), write_cursor(_CURSOR, (name, positions))))
+
+
+@router.post(
+    "/ack",
+    operation_id="acknowledge",
+    summary="Acknowledge deliveries",
+    status_code=204,
+    response_class=Response,
+    responses={204: {"description": "They will not come again"}, **refusals(400, 403, 413, 503)},
+    openapi_extra={"requestBody": ACK_BODY},
+)
+async def acknowledge(topic: Topic, face: Running, request: Request) -> Response:
+    """Everything up to the cursor of an answer. An older cursor than the last one changes nothing."""
+    name = _readable(face, topic)
+    ack = _decode_ack(await read_body(request, 64 * 1024))
+    group = _group(ack.group)
+    of_topic, positions = read_cursor(_CURSOR, ack.cursor, tuple[str, Positions])
+    if of_topic != name:
+        raise invalid_field("cursor", f"belongs to another topic than `{name}`: send it there")
+    if not positions:
+        return Response(status_code=204)
+    ends = face.node.log.ends(name) if _exists(face, name) else {}
+    for partition, offset in positions.items():
+        if partition not in ends or not 0 <= offset <= ends[partition][1]:
+            raise invalid_field("cursor", "points beyond the end of the topic: send the `cursor` of an answer")
+    now_at = await face.node.log.positions(name, group)
+    forward = {number: offset for number, offset in positions.items() if offset > now_at.get(number, 0)}
+    if forward:
+        await face.node.log.acknowledge(name, group, forward)
+    return Response(status_code=204)
+
+
+def delivery_topics(face: Face) -> list[str]:
+    """All topics that something was delivered to."""
+    return [name for name in face.node.log.catalogue.names if name not in face.names.own]
+
+
+def _readable(face: Face, topic: str) -> str:
+    """The full name of a topic that may be read here."""
+    if not NAME.fullmatch(topic) or topic in {".", ".."}:
+        raise invalid_field("topic", "is no topic name: use letters, digits and `._-`, at most 249")
+    name = face.names.deliveries if topic == "deliveries" else topic
+    if name in face.names.own or (face.names.prefix + name in face.names.own and not _exists(face, name)):
+        raise Refusal(
+            FORBIDDEN, f"`{topic}` is lightsched's own topic: deliveries are in `{face.names.deliveries}` or your own."
+        )
+    return name
+
+
+def _exists(face: Face, topic: str) -> bool:
+    return topic in face.node.log.catalogue.names
+
+
+def _group(text: str) -> str:
+    if not GROUP.fullmatch(text):
+        raise invalid_field("group", "must be 1 to 200 letters, digits and `._-`")
+    return text
+
+
+def _wait_s(text: str) -> float:
+    if text in {"0", "0s", "0ms"}:
+        return 0.0
+    try:
+        wait_ms = parse_duration(text)
+    except TimingError as error:
+        raise invalid_field("wait", str(error)) from None
+    if wait_ms > LONGEST_WAIT_MS:
+        raise invalid_field("wait", f"is longer than {LONGEST_WAIT_MS // 1000}s: poll again after that")
+    return wait_ms / 1000
+
+
+def _decode_ack(body: bytes) -> Ack:
+    try:
+        body.decode()
+        return _ack.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refused(error, ("group", "cursor"), {}) from None
+
+
+async def _unless_over(face: Face, request: Request, polling: Coroutine[Any, Any, T]) -> T | None:
+    """Wait for it, but no longer once the client has left or the node stops."""
+    working = asyncio.create_task(polling)
+    ends = [asyncio.create_task(face.stopping.wait()), asyncio.create_task(_gone(request))]
+    try:
+        await asyncio.wait([working, *ends], return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, *ends):
+            task.cancel()
+
+
+async def _gone(request: Request) -> bool:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    return True
+
+
+async def _poll(face: Face, topic: str, group: str, most: int, wait_s: float) -> list[Appended]:
+    """What a group has not acknowledged; waits for its turn and for the first."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + wait_s
+    turn = face.readers.setdefault((topic, group), asyncio.Lock())
+    try:
+        async with asyncio.timeout_at(until):
+            await turn.acquire()
+    except TimeoutError:
+        return []
+    try:
+        while not _exists(face, topic):  # reading it would make it
+            if loop.time() >= until:
+                return []
+            await asyncio.sleep(min(_LOOK_AGAIN_S, until - loop.time()))
+        positions = await face.node.log.positions(topic, group)
+        return await _fetch(face, topic, positions, most, until - loop.time())
+    finally:
+        turn.release()
+
+
+async def _fetch(face: Face, topic: str, positions: Positions, most: int, wait_s: float) -> list[Appended]:
+    """Some at a time, until there are enough or they are large enough."""
+    found: list[Appended] = []
+    size = 0
+    while len(found) < most and size < MOST_BYTES:
+        some = await face.node.log.fetch(topic, positions, min(_FETCHED_AT_ONCE, most - len(found)), wait_s)
+        if not some:
+            break
+        found += some
+        size += sum(len(appended.record.value or b"") for appended in some)
+        positions = positions | {appended.partition: appended.offset + 1 for appended in some}
+        wait_s = 0.0
+        await asyncio.sleep(0)
+    return found
+
+
+async def _shown(found: Iterable[Appended]) -> list[DeliveryShown]:
+    shown = []
+    turns = Turns()
+    for appended in found:
+        shown.append(show_delivery(appended))
+        if turns.over():
+            await turns.rest()
+    return shown

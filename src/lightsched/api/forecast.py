@@ -1,0 +1,54 @@
+"""How much is due in the coming minutes?"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from lightsched.api.documents import described, refusals
+from lightsched.api.face import Running
+from lightsched.api.parameters import BASE, Parameters
+from lightsched.api.shapes import Minute, Minutes, answer
+from lightsched.api.turns import Turns
+from lightsched.timing import format_utc
+
+router = APIRouter(prefix=BASE, tags=["planning"])
+
+_MINUTE_MS = 60_000
+_COUNTED_AT_ONCE = 200
+
+
+class ForecastParameters(Parameters):
+    """How far to look."""
+
+    minutes: Annotated[int, Field(description="So many minutes, the present one first", ge=1, le=1_440)] = 60
+
+
+@router.get(
+    "/forecast",
+    operation_id="forecast",
+    summary="How much is due in the coming minutes?",
+    responses={**described(200, "The coming minutes", Minutes), **refusals(400, 403, 503)},
+)
+async def get_forecast(face: Running, asked: Annotated[ForecastParameters, Query()]) -> Response:
+    """Events by the minute in which they fire next, and by tenant. A recurrence counts once, where it fires next."""
+    async with face.forecasting:  # a store counts for one forecast at a time
+        first = face.now_ms // _MINUTE_MS
+        tenants: list[dict[str, int]] = [{} for _ in range(asked.minutes)]
+        turns = Turns()
+        for store in face.node.stores:
+            while not store.count_ahead(first, asked.minutes, _COUNTED_AT_ONCE):
+                if turns.over():
+                    await turns.rest()
+            for minute, counts in store.forecast(first, asked.minutes).items():
+                sums = tenants[minute - first]
+                for tenant, count in counts.items():
+                    sums[tenant] = sums.get(tenant, 0) + count
+    return answer(
+        Minutes(
+            [
+                Minute(format_utc((first + offset) * _MINUTE_MS), sum(counts.values()), counts)
+                for offset, counts in enumerate(tenants)
+            ]
+        )
+    )

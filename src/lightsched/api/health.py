@@ -1,0 +1,107 @@
+"""Does it live, is it ready, and what has it done? For whoever watches over it."""
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from lightsched import __version__
+from lightsched.api.documents import described, refusals
+from lightsched.api.face import Face, Running
+from lightsched.api.parameters import BASE
+from lightsched.api.problem import UNAVAILABLE, Refusal
+from lightsched.api.shapes import Health, Nodes, NodeShown, Partitions, PartitionShown, answer, totals_shown
+from lightsched.api.shown import shown_time
+from lightsched.timing import format_utc
+
+watch = APIRouter(tags=["operations"])
+cluster = APIRouter(prefix=BASE, tags=["operations"])
+
+
+@watch.get(
+    "/healthz",
+    operation_id="healthz",
+    summary="Does the process live?",
+    responses={**described(200, "It does", Health), **refusals(403)},
+)
+async def healthz() -> Response:
+    """Answers as long as the process can answer at all."""
+    return answer(Health("ok", __version__))
+
+
+@watch.get(
+    "/readyz",
+    operation_id="readyz",
+    summary="Is it ready?",
+    responses={**described(200, "All partitions run", Health), **refusals(403, 503)},
+)
+async def readyz(request: Request) -> Response:
+    """Not ready while partitions are being taken, and while the node stops."""
+    face: Face = request.app.state.face
+    if not face.node.ready or face.stopping.is_set():
+        raise Refusal(UNAVAILABLE, "Not all partitions run yet, or the node is stopping: ask again in a moment.")
+    return answer(Health("ready", __version__))
+
+
+@watch.get(
+    "/metrics",
+    operation_id="metrics",
+    summary="Counters and histograms, for Prometheus",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "In the text format of Prometheus",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+        **refusals(403),
+    },
+)
+async def metrics(request: Request) -> Response:
+    """What the node has done since it started."""
+    face: Face = request.app.state.face
+    return Response(generate_latest(face.node.metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@cluster.get(
+    "/partitions",
+    operation_id="partitions",
+    summary="Who owns which partition?",
+    responses={**described(200, "All partitions", Partitions), **refusals(403, 503)},
+)
+async def get_partitions(face: Running) -> Response:
+    """With how much is pending, how far each one lags behind its inputs, and what it has done so far."""
+    node = face.node
+    ends = node.log.ends(face.names.events)
+    shown = [
+        PartitionShown(
+            partition=number,
+            owner=face.settings.node.id,
+            pending=worker.partition.store.pending(),
+            next_due=shown_time(worker.partition.store.next_due_ms()),
+            lag=max(ends[number][1] - worker.partition.store.meta.events_offset, 0),
+            steps=worker.partition.store.meta.step,
+            clock_trusted=worker.guard.trusted,
+            totals=totals_shown(worker.partition.store.meta.totals),
+        )
+        for number, worker in sorted(node.workers.items())
+    ]
+    return answer(Partitions(shown))
+
+
+@cluster.get(
+    "/nodes",
+    operation_id="nodes",
+    summary="Which nodes are there?",
+    responses={**described(200, "All nodes", Nodes), **refusals(403, 503)},
+)
+async def get_nodes(face: Running) -> Response:
+    """On the embedded log there is this one."""
+    own = face.settings
+    shown = NodeShown(
+        id=own.node.id,
+        url=own.node.url,
+        version=__version__,
+        log=own.log,
+        partitions=sorted(face.node.workers),
+        started_at=format_utc(face.started_ms),
+        heartbeat=format_utc(face.now_ms),
+    )
+    return answer(Nodes([shown]))

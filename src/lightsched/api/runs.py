@@ -1,0 +1,115 @@
+"""What has become of an event? Its runs, and the decisions about it in words."""
+
+from heapq import merge
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from msgspec import Raw
+from pydantic import Field
+
+from lightsched.api.cursor import read_cursor, write_cursor
+from lightsched.api.documents import described, refusals
+from lightsched.api.face import Running
+from lightsched.api.parameters import BASE, EventId, Which
+from lightsched.api.shapes import AttemptShown, Explanation, Runs, RunShown, answer
+from lightsched.api.shown import shown_time, words_of
+from lightsched.api.target import found, not_found
+from lightsched.engine.explain import explain
+from lightsched.engine.state import Attempt, FinishedRun, Run
+from lightsched.event.model import decoder
+from lightsched.event.schedule import plan_of
+from lightsched.timing import format_utc
+
+router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
+
+_EXPLAINED = 20
+_CURSOR = "r"
+_Place = tuple[int, int]
+"""Due and revision: where a run stands among those of its event."""
+
+
+class RunParameters(Which):
+    """Which runs."""
+
+    limit: Annotated[int, Field(description="At most so many", ge=1, le=1_000)] = 100
+    cursor: Annotated[str | None, Field(description="The `cursor` of the page before")] = None
+
+
+@router.get(
+    "/runs",
+    operation_id="list_runs",
+    summary="The runs of an event",
+    responses={**described(200, "Its runs, newest first", Runs), **refusals(400, 403, 404, 409, 503)},
+)
+async def list_runs(id: EventId, face: Running, asked: Annotated[RunParameters, Query()]) -> Response:
+    """Unfinished ones included. History is kept for a while (`history.keep`)."""
+    _, store, name, state = found(face, id, asked.tenant, asked.key)
+    before: _Place | None = None if asked.cursor is None else read_cursor(_CURSOR, asked.cursor, _Place)
+    if before is not None and not all(0 <= number < 1 << 48 for number in before):
+        before = (0, 0)
+    finished = [
+        ((due_ms, revision), _finished(due_ms, revision, run))
+        for (_, due_ms, revision), run in store.runs_of(name, before, asked.limit + 1)
+    ]
+    unfinished = sorted(((run.due_ms, run.revision), _unfinished(run)) for run in state.runs)
+    waiting = [(place, run) for place, run in reversed(unfinished) if before is None or place < before]
+    page = list(merge(finished, waiting, key=_place, reverse=True))
+    cursor = write_cursor(_CURSOR, page[asked.limit - 1][0]) if len(page) > asked.limit else None
+    return answer(Runs([run for _, run in page[: asked.limit]], cursor))
+
+
+@router.get(
+    "/explain",
+    operation_id="explain",
+    summary="Why it fired, or did not",
+    responses={**described(200, "The decisions, in words", Explanation), **refusals(400, 403, 404, 409, 503)},
+)
+async def explain_event(id: EventId, face: Running, which: Annotated[Which, Query()]) -> Response:
+    """The story of an event, oldest first; what holds at present is at the end, without a time."""
+    target, store, name, state = found(face, id, which.tenant, which.key)
+    definition = store.definition(name)
+    if definition is None:
+        raise not_found(target)
+    event = decoder.decode(definition)
+    runs = [(due_ms, run) for (_, due_ms, _), run in store.runs_of(name, None, _EXPLAINED)]
+    words = words_of(event, plan_of(event, name, state.appended_ms))
+    reasons = explain(state, event, runs, words)
+    return answer(Explanation(target.id, target.tenant, target.key, state.status, reasons))
+
+
+def _place(placed: tuple[_Place, RunShown]) -> _Place:
+    return placed[0]
+
+
+def _finished(due_ms: int, revision: int, run: FinishedRun) -> RunShown:
+    return RunShown(
+        due=format_utc(due_ms),
+        revision=revision,
+        delivered_at=shown_time(run.attempts[-1].delivered_ms if run.attempts else None),
+        finished_at=format_utc(run.finished_ms),
+        status=run.status,
+        attempt=run.attempt,
+        attempts=[_attempt(attempt) for attempt in run.attempts],
+        result=Raw(run.result) if run.result else None,
+        error=run.error,
+    )
+
+
+def _unfinished(run: Run) -> RunShown:
+    return RunShown(
+        due=format_utc(run.due_ms),
+        revision=run.revision,
+        delivered_at=shown_time(run.attempts[-1].delivered_ms if run.attempts else None),
+        finished_at=None,
+        status=run.status,
+        attempt=run.attempt,
+        attempts=[_attempt(attempt) for attempt in run.attempts],
+        result=None,
+        error=run.attempts[-1].error if run.attempts else "",
+    )
+
+
+def _attempt(attempt: Attempt) -> AttemptShown:
+    return AttemptShown(
+        attempt.attempt, format_utc(attempt.delivered_ms), attempt.status, attempt.executor, attempt.error
+    )

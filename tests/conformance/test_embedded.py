@@ -1,0 +1,402 @@
+"""What must hold on the embedded log besides: durable before visible, one sync for many, crashes, retention."""
+
+import asyncio
+import random
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from lightsched.engine.step import Step
+from lightsched.event.record import Record
+from lightsched.event.topics import DEFAULT as TOPICS
+from lightsched.log.embedded import retention
+from lightsched.log.errors import LogClosed, LogLost, PartitionBroken, PartitionsChanged, PrefixChanged
+from lightsched.store import rocks
+from lightsched.store.errors import StoreInUse
+from tests.conformance.conftest import EmbeddedAdapter
+from tests.conformance.make import LONG_S, event, record, step, values
+
+DAY_MS = 24 * 60 * 60 * 1000
+
+COMMIT_FAULTS = ["commit before write", "commit after write", "before visible", "after visible"]
+APPEND_FAULTS = ["append before write", "append after write", "before visible", "after visible"]
+
+
+class Crash(Exception):
+    pass
+
+
+class HeldSync:
+    """The sync of a log, held back until it is let go, and counted."""
+
+    def __init__(self, log):
+        self._sync = log._rocks.sync
+        self._go = threading.Event()
+        self.count = 0
+        log._rocks.sync = self
+
+    def __call__(self):
+        assert self._go.wait(60)
+        self.count += 1
+        self._sync()
+
+    def let_go(self):
+        self._go.set()
+
+
+async def test_nothing_is_visible_or_acknowledged_before_it_is_durable(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    sync = HeldSync(log)
+    committing = asyncio.create_task(partition.commit(step(partition, "one")))
+    appending = asyncio.create_task(log.append("orders", 0, [record("two")]))
+    waiting = asyncio.create_task(log.fetch("orders", {}, 10, LONG_S))
+    assert await log.fetch(TOPICS.deliveries, {}, 10, 0.01) == []
+    assert log.ends(TOPICS.deliveries)[0] == (0, 0)
+    assert not committing.done()
+    assert not appending.done()
+    assert not waiting.done()
+    sync.let_go()
+    await asyncio.gather(committing, appending)
+    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == ["one"]
+    assert values(await waiting) == ["two"]
+
+
+async def test_a_worker_reads_an_input_before_it_is_durable_and_its_step_makes_both_so(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    sync = HeldSync(log)
+    assert log.append_now(TOPICS.events, 0, [record("e0")]) == 0
+    assert values(await partition.read(10, LONG_S)) == ["e0"]
+    committing = asyncio.create_task(partition.commit(step(partition, "one", inputs=1)))
+    await asyncio.sleep(0)
+    sync.let_go()
+    await committing
+    assert sync.count == 1
+
+
+async def test_the_next_step_can_be_written_while_the_last_one_is_synced(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    sync = HeldSync(log)
+    first = partition.write(step(partition, "one"))
+    await asyncio.sleep(0)
+    second = partition.write(step(partition, "two"))
+    assert partition.store.meta.step == 2
+    sync.let_go()
+    await asyncio.gather(first, second)
+    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == ["one", "two"]
+
+
+async def test_all_who_write_while_a_sync_is_running_share_the_next_one(embedded):
+    log = await embedded.open()
+    sync = HeldSync(log)
+    first = asyncio.create_task(log.append("orders", 0, [record("first")]))
+    await log.fetch("orders", {}, 1, 0.001)
+    many = [asyncio.create_task(log.append("orders", n % 3, [record(str(n))])) for n in range(50)]
+    await asyncio.sleep(0)
+    sync.let_go()
+    await asyncio.gather(first, *many)
+    assert sync.count == 2
+
+
+async def test_one_who_gives_up_waiting_does_not_disturb_the_others(embedded):
+    log = await embedded.open()
+    sync = HeldSync(log)
+    impatient, patient = (asyncio.create_task(log.append("orders", 0, [record("x")])) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    sync.let_go()
+    assert await patient == 1
+    assert len(await log.fetch("orders", {}, 10, 0)) == 2
+
+
+async def test_after_a_failed_sync_nothing_is_acknowledged_any_more(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await partition.commit(step(partition, "safe"))
+
+    def broken():
+        raise OSError("the disk is gone")
+
+    works, log._rocks.sync = log._rocks.sync, broken
+    results = await asyncio.gather(
+        partition.commit(step(partition, "lost")), log.append("orders", 0, [record("lost")]), return_exceptions=True
+    )
+    assert [type(result) for result in results] == [LogLost, LogLost]
+    assert "the disk is gone" in str(results[0])
+    assert log.lost
+    log._rocks.sync = works
+    with pytest.raises(LogLost):
+        await log.append("orders", 0, [record("later")])
+    with pytest.raises(LogLost):
+        await partition.commit(step(partition, "later"))
+    with pytest.raises(LogLost):
+        await log.fetch(TOPICS.deliveries, {}, 10, 0)
+    await log.close()
+    log = await embedded.open()
+    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0))[0] == "safe"
+
+
+async def test_a_partition_whose_step_failed_refuses_the_next_one(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    bad = step(partition, "bad")
+    bad.follows[0].partition = 99
+    with pytest.raises(Exception, match="no partition 99"):
+        await partition.commit(bad)
+    with pytest.raises(PartitionBroken):
+        await partition.commit(step(partition, "good"))
+
+
+# crashes
+
+
+def crash_at(point):
+    armed = []
+
+    def fault(reached):
+        if armed and reached == point:
+            raise Crash(point)
+
+    return fault, armed
+
+
+@pytest.mark.parametrize("point", COMMIT_FAULTS)
+async def test_a_step_is_there_as_a_whole_or_not_at_all_when_the_process_dies(embedded, point):
+    fault, armed = crash_at(point)
+    log = await embedded.open(fault=fault)
+    partition = await log.take(0)
+    await log.append(TOPICS.events, 0, [record("e0"), record("e1")])
+    await partition.commit(step(partition, "before", inputs=1))
+    armed.append(True)
+    with pytest.raises(Crash):
+        await partition.commit(step(partition, "during", inputs=1))
+    assert log.lost
+    with pytest.raises(Exception, match=point):
+        await log.append("orders", 0, [record("after the end")])
+    log.abandon()
+
+    log = await embedded.open()
+    partition = await log.take(0)
+    whole = point != "commit before write"
+    there = ["before", "during"] if whole else ["before"]
+    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == there
+    assert values(await log.fetch(TOPICS.dead_letter, {}, 10, 0)) == there
+    assert len(await log.fetch(TOPICS.audit, {}, 10, 0)) == len(there)
+    assert (partition.store.state(event("during")) is not None) == whole
+    assert partition.store.meta.step == len(there)
+    assert len(partition.store.due(100, 10)) == len(there)
+    assert values(await partition.read(10, 0)) == ([] if whole else ["e1"])
+    live = partition.store.dump()
+    partition.store.rebuild()
+    assert partition.store.dump() == live
+    await partition.commit(step(partition, "later"))
+    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == [*there, "later"]
+
+
+@pytest.mark.parametrize("point", APPEND_FAULTS)
+async def test_records_are_appended_all_or_none_when_the_process_dies(embedded, point):
+    fault, armed = crash_at(point)
+    log = await embedded.open(fault=fault)
+    await log.append("orders", 0, [record("before")])
+    armed.append(True)
+    with pytest.raises(Crash):
+        await log.append("orders", 0, [record("one"), record("two")])
+    log.abandon()
+    log = await embedded.open()
+    there = ["before"] if point == "append before write" else ["before", "one", "two"]
+    assert values(await log.fetch("orders", {}, 10, 0)) == there
+    assert await log.append("orders", 0, [record("later")]) == len(there)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_what_was_acknowledged_survives_the_loss_of_power(embedded, tmp_path, seed, monkeypatch):
+    """A power cut keeps what was synced, and any part of what was written after it.
+
+    The write-ahead log is cut at a random place between its size at the last sync and its size at the end. The
+    buffers are small, so that files are flushed and logs are switched in between.
+    """
+    monkeypatch.setattr(rocks, "MB", 4096 if seed % 2 else 1024 * 1024)
+    choose = random.Random(seed)
+    log = await embedded.open()
+    partition = await log.take(0)
+    synced = {}
+    works = log._rocks.sync
+
+    def noting():
+        sizes = {path.name: path.stat().st_size for path in embedded.path.glob("*.log")}
+        works()
+        synced.update(sizes)
+
+    log._rocks.sync = noting
+    acknowledged = {"steps": 0, "orders": 0}
+    steps = orders = 0
+    for _ in range(choose.randrange(1, 60)):
+        if choose.random() < 0.5:
+            made = step(partition, str(steps))
+            made.definitions[event(str(steps))] = str(steps).encode() * 100
+            steps += 1
+            done = partition.write(made)
+            if choose.random() < 0.5:
+                await done
+                acknowledged.update(steps=steps, orders=orders)
+        else:
+            orders += 2
+            records = [Record(None, str(n).encode()) for n in (orders - 2, orders - 1)]
+            if choose.random() < 0.3:
+                await log.append("orders", 0, records)
+                acknowledged.update(steps=steps, orders=orders)
+            else:
+                log.append_now("orders", 0, records)
+    await asyncio.to_thread(until_idle, log)
+    cut = EmbeddedAdapter(shutil.copytree(embedded.path, tmp_path / "cut"))
+    newest = max(cut.path.glob("*.log"))
+    size = newest.stat().st_size
+    with newest.open("r+b") as file:
+        file.truncate(choose.randint(min(synced.get(newest.name, 0), size), size))
+
+    log = await cut.open()
+    partition = await log.take(0)
+    found = values(await log.fetch("orders", {}, 1_000, 0))
+    assert found == [str(n) for n in range(len(found))]
+    assert acknowledged["orders"] <= len(found) <= orders
+    assert len(found) % 2 == 0
+    delivered = values(await log.fetch(TOPICS.deliveries, {}, 1_000, 0))
+    assert delivered == [str(n) for n in range(len(delivered))]
+    assert acknowledged["steps"] <= len(delivered) <= steps
+    assert partition.store.meta.step == len(delivered)
+    assert len(await log.fetch(TOPICS.audit, {}, 1_000, 0)) == len(delivered)
+    assert len(await log.fetch(TOPICS.events, {}, 1_000, 0)) == len(delivered)
+    names = [event(str(n)) for n in range(steps)]
+    assert [state is not None for state in partition.store.states(names)] == [n < len(delivered) for n in range(steps)]
+    definitions = partition.store.definitions(names)
+    assert definitions == [str(n).encode() * 100 if n < len(delivered) else None for n in range(steps)]
+    live = partition.store.dump()
+    partition.store.rebuild()
+    assert partition.store.dump() == live
+    await cut.close()
+
+
+def until_idle(log):
+    """Wait until RocksDB has nothing to do in the background, so that its files can be copied."""
+    busy = ("num-running-flushes", "num-running-compactions", "mem-table-flush-pending", "compaction-pending")
+    families = log._rocks.families.values()
+    while any(family.property_int_value(f"rocksdb.{what}") for family in families for what in busy):
+        pass
+
+
+# opening and closing
+
+
+async def test_a_log_keeps_the_number_of_partitions_it_was_made_with(embedded):
+    await (await embedded.open()).close()
+    with pytest.raises(PartitionsChanged, match="made with 3 partitions and cannot be opened with 4"):
+        await embedded.open(partitions=4)
+    await embedded.open()
+
+
+async def test_a_log_keeps_the_prefix_it_was_made_with(embedded):
+    await (await embedded.open()).close()
+    with pytest.raises(PrefixChanged, match=r"'lightsched\.', not with 'other\.'"):
+        await embedded.open(prefix="other.")
+
+
+async def test_a_log_can_be_opened_again_at_once_whatever_was_going_on(embedded):
+    for turn in range(3):
+        log = await embedded.open()
+        partition = await log.take(0)
+        fetching = asyncio.create_task(log.fetch(TOPICS.deliveries, {0: 1_000}, 10, LONG_S))
+        await partition.commit(step(partition, str(turn)))
+        partition.store.due(2**40, 1)
+        partition.store.scan(None, None, 1)
+        last = partition.write(step(partition, f"{turn} too"))
+        await log.close()
+        await last
+        assert await fetching == []
+    log = await embedded.open()
+    assert len(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == 6
+
+
+async def test_a_closed_log_says_so(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.close()
+    await log.close()
+    with pytest.raises(LogClosed):
+        await log.append("orders", 0, [record("one")])
+    with pytest.raises(LogClosed):
+        await partition.commit(Step(0, partition.store.meta))
+
+
+async def test_a_second_process_cannot_open_the_directory(embedded):
+    await embedded.open()
+    program = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom lightsched.log.embedded.log import EmbeddedLog\n"
+        "asyncio.run(EmbeddedLog.open(Path(sys.argv[1]), partitions=3, clock_ms=lambda: 0))\n"
+    )
+    second = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, str(embedded.path), stderr=subprocess.PIPE
+    )
+    _, stderr = await second.communicate()
+    assert StoreInUse.__name__.encode() in stderr
+
+
+# retention
+
+
+async def test_records_are_dropped_when_they_are_too_old(embedded):
+    log = await embedded.open(retention_ms=DAY_MS)
+    partition = await log.take(0)
+    for n in range(5):
+        await partition.commit(step(partition, str(n), topics=("orders",)))
+        embedded.now_ms += DAY_MS // 2
+    await drop_all(partition, embedded)
+    found = await log.fetch("orders", {}, 100, 0)
+    assert values(found) == ["4"]
+    assert found[0].offset == 4
+    assert values(await log.fetch("orders", {0: 1}, 1, 0)) == ["4"]
+    assert log.ends("orders")[0] == (4, 5)
+
+
+async def drop_all(partition, embedded):
+    """Steps enough to look at every topic's partitions once."""
+    embedded.now_ms += retention.PACE_MS
+    for n in range(20):
+        await partition.commit(step(partition, f"tidy {n}", full=False))
+
+
+async def test_offsets_go_on_after_everything_was_dropped(embedded):
+    log = await embedded.open(retention_ms=DAY_MS)
+    await log.append("orders", 1, [record("old")] * 7)
+    partition = await log.take(0)
+    embedded.now_ms += 2 * DAY_MS
+    await drop_all(partition, embedded)
+    assert await log.fetch("orders", {}, 10, 0) == []
+    await log.close()
+    log = await embedded.open(retention_ms=DAY_MS)
+    assert log.ends("orders")[1] == (7, 7)
+    assert await log.append("orders", 1, [record("new")]) == 7
+
+
+async def test_inputs_are_dropped_once_they_are_consumed(embedded, monkeypatch):
+    monkeypatch.setattr(retention, "INPUTS_BEHIND", 10)
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.append(TOPICS.events, 0, [record(str(n)) for n in range(25)])
+    assert len(await partition.read(12, 0)) == 12
+    await partition.commit(step(partition, "few", inputs=9))
+    assert log.ends(TOPICS.events)[0] == (0, 25)
+    await partition.commit(step(partition, "enough", inputs=3))
+    assert log.ends(TOPICS.events)[0] == (12, 25)
+    await partition.read(100, 0)
+    await partition.commit(step(partition, "all", inputs=13))
+    await log.close()
+    log = await embedded.open()
+    assert log.ends(TOPICS.events)[0] == (25, 25)
+    partition = await log.take(0)
+    assert log.append_now(TOPICS.events, 0, [record("next")]) == 25
+    assert values(await partition.read(10, 0)) == ["next"]
