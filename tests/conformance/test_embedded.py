@@ -34,17 +34,17 @@ class HeldSync:
 
     def __init__(self, log):
         self._sync = log._rocks.sync
-        self._go = threading.Event()
+        self._go = threading.Semaphore(0)
         self.count = 0
         log._rocks.sync = self
 
     def __call__(self):
-        assert self._go.wait(60)
+        assert self._go.acquire(timeout=60)
         self.count += 1
         self._sync()
 
-    def let_go(self):
-        self._go.set()
+    def let_go(self, times=1_000):
+        self._go.release(times)
 
 
 async def test_nothing_is_visible_or_acknowledged_before_it_is_durable(embedded):
@@ -89,6 +89,22 @@ async def test_the_next_step_can_be_written_while_the_last_one_is_synced(embedde
     sync.let_go()
     await asyncio.gather(first, second)
     assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == ["one", "two"]
+
+
+async def test_a_sync_makes_visible_only_what_was_written_before_it_began(embedded):
+    log = await embedded.open()
+    sync = HeldSync(log)
+    first = asyncio.create_task(log.append("orders", 0, [record("first")]))
+    await log.fetch("orders", {}, 1, 0.001)
+    second = asyncio.create_task(log.append("orders", 0, [record("second")]))
+    await asyncio.sleep(0)
+    sync.let_go(1)
+    await first
+    assert values(await log.fetch("orders", {}, 10, 0)) == ["first"]
+    assert not second.done()
+    sync.let_go()
+    await second
+    assert values(await log.fetch("orders", {}, 10, 0)) == ["first", "second"]
 
 
 async def test_all_who_write_while_a_sync_is_running_share_the_next_one(embedded):
@@ -400,3 +416,41 @@ async def test_inputs_are_dropped_once_they_are_consumed(embedded, monkeypatch):
     partition = await log.take(0)
     assert log.append_now(TOPICS.events, 0, [record("next")]) == 25
     assert values(await partition.read(10, 0)) == ["next"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_a_topic_is_a_list_whatever_is_written_together_and_dropped(embedded, seed, monkeypatch):
+    """Records lie in chunks; readers, retention and restarts must never notice."""
+    monkeypatch.setattr(retention, "PACE_MS", 0)
+    choose = random.Random(seed)
+    log = await embedded.open(retention_ms=1_000)
+    partition = await log.take(0)
+    expected = []
+    times = []
+    for _ in range(40):
+        embedded.now_ms += choose.choice([0, 100, 700])
+        match choose.randrange(5):
+            case 0 | 1:
+                size = choose.choice([1, 500, 70_000])
+                sent = [
+                    f"{len(expected) + n} {'x' * size}" for n in range(choose.randrange(1, 200 if size < 1_000 else 4))
+                ]
+                assert await log.append("orders", 0, [record(text) for text in sent]) == len(expected)
+                expected += sent
+                times += [embedded.now_ms] * len(sent)
+            case 2:
+                for _ in range(12):
+                    await partition.commit(Step(0, partition.store.meta))
+            case 3:
+                await log.close()
+                log = await embedded.open(retention_ms=1_000)
+                partition = await log.take(0)
+        first, end = log.ends("orders")[0]
+        assert end == len(expected)
+        assert all(at < embedded.now_ms - 1_000 for at in times[:first])
+        start, limit = choose.randint(0, end + 1), choose.choice([1, 7, 1_000])
+        found = await log.fetch("orders", {0: start}, limit, 0)
+        start = max(start, first)
+        assert values(found) == expected[start : start + limit]
+        assert [each.offset for each in found] == list(range(start, min(start + limit, end)))
+        assert [each.timestamp_ms for each in found] == times[start : start + limit]

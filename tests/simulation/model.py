@@ -8,7 +8,7 @@ scan. It is driven by the same steps as the real thing: the inputs that were rea
 import copy
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -215,7 +215,7 @@ class Settings:
     active_runs: int
     step_fires: int
     in_flight: dict[str, int]
-    home: object  # (tenant, key, id) → partition
+    home: Callable[[str, str], int]  # tenant, key → partition
 
 
 class Partition:
@@ -279,7 +279,7 @@ class Partition:
             return
         tenant = command.get("tenant", "default")
         identity = f"{tenant}\0{command['key']}\0{command['id']}"
-        home = self.settings.home(tenant, command["key"], command["id"])
+        home = self.settings.home(tenant, command["key"])
         if home != self.number:
             if "in" in command:  # resolved when it was first appended
                 command = {name: value for name, value in command.items() if name != "in"} | {
@@ -522,6 +522,10 @@ class Partition:
         """Rules 5 to 8."""
         now = self.now
         window = event.times.window
+        if run.at > now:
+            self.note("its time is ahead again, the clock was put back")
+            run.phase = "retry"
+            return
         if run.expires and now >= run.expires:
             self._finish(event, run, "EXPIRED")
             return
@@ -675,7 +679,7 @@ class Partition:
                 self.dead_letters.append(then["raw"])
                 continue
             self.note("then")
-            home = self.settings.home(event.tenant, then["event"]["key"], then["event"].get("id"))
+            home = self.settings.home(event.tenant, then["event"]["key"])
             value = then["event"] | {"tenant": event.tenant}
             origin = (report["identity"], report["revision"], report["due"], report["attempt"], index)
             self.follows.append({"topic": "events", "partition": home, "value": value, "then": True, "of": origin})

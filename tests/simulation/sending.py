@@ -1,19 +1,40 @@
 """What is sent in a simulation: few identities, so that commands meet, and every option of the contract.
 
-Times are drawn as distances from now and made absolute when they are sent.
+Times are distances from now until they are sent. All choices go through a `Chooser`, so that they come from hypothesis,
+which can make a failing life short, or from a random number generator, which makes long and busy ones.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
-from hypothesis import strategies as st
+from tests.simulation.local_time import DAY, HOUR, MINUTE
 
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+SECOND = 1_000
+T = TypeVar("T")
+
+
+class Chooser:
+    """Makes choices."""
+
+    def __init__(self, integer: Callable[[int, int], int]) -> None:
+        self.integer = integer
+
+    def one(self, of: Sequence[T]) -> T:
+        return of[self.integer(0, len(of) - 1)]
+
+    def chance(self, one_in: int) -> bool:
+        return self.integer(1, one_in) == one_in
+
+    def some(self, of: Sequence[T], most: int) -> list[T]:
+        """Different ones, in any order."""
+        return list(dict.fromkeys(self.one(of) for _ in range(self.integer(0, most))))
+
+
 WORK_DAYS = ["mon", "tue", "wed", "thu", "fri"]
-
 IDS = ("a", "b", "c")
 KEYS = ("k", "l")
-TENANTS = ("default", "acme")
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata")
 
 STARTS = tuple(
@@ -28,43 +49,31 @@ STARTS = tuple(
     )
 )
 
-soon = st.sampled_from((0, 1, 500, SECOND, 5 * SECOND, 30 * SECOND, MINUTE))
-distances = st.one_of(
-    soon,
-    soon,
-    st.sampled_from((-1, -30 * SECOND, -90 * SECOND, 5 * MINUTE, -2 * HOUR, 3 * HOUR)),
-    st.integers(-2 * MINUTE, 10 * MINUTE),
-    st.sampled_from((2 * DAY, -8 * DAY, 20 * DAY, -DAY)),
+SOON = (0, 1, 500, SECOND, 5 * SECOND, 30 * SECOND, MINUTE)
+NEAR = (-1, -30 * SECOND, -90 * SECOND, 5 * MINUTE, -2 * HOUR, 3 * HOUR)
+FAR = (2 * DAY, -8 * DAY, 20 * DAY, -DAY)
+CRONS = (
+    "* * * * *",
+    "*/5 * * * *",
+    "0 * * * *",
+    "30 2 * * *",
+    "*/30 2 * * *",
+    "0 9 * * mon-fri",
+    "15 30 2 * * *",
+    "0 0 13 * fri",
+    "@daily",
+    "30 */10 * * * *",
+    "0 0 1 * *",
+    "10,40 1-3 * * *",
+    "0,20,40 * * * * *",
 )
-crons = st.sampled_from(
-    (
-        "* * * * *",
-        "*/5 * * * *",
-        "0 * * * *",
-        "30 2 * * *",
-        "*/30 2 * * *",
-        "0 9 * * mon-fri",
-        "15 30 2 * * *",
-        "0 0 13 * fri",
-        "@daily",
-        "30 */10 * * * *",
-        "0 0 1 * *",
-        "10,40 1-3 * * *",
-        "0,20,40 * * * * *",
-    )
-)
-windows = st.one_of(
-    st.sampled_from(
-        (
-            {"from": "09:00", "to": "17:00"},
-            {"from": "22:00", "to": "06:00"},
-            {"days": WORK_DAYS},
-            {"from": "09:00", "to": "17:00", "days": WORK_DAYS, "timezone": "America/New_York"},
-            {"from": "02:30", "to": "03:30", "timezone": "Europe/Paris"},
-            {"from": "23:00", "to": "01:30", "exclude": ["2026-03-29", "2026-12-31"]},
-        )
-    ),
-    st.tuples(st.integers(-30, 30), st.sampled_from((1, 2, 10, 60))),  # minutes: from in …, open for …
+WINDOWS = (
+    {"from": "09:00", "to": "17:00"},
+    {"from": "22:00", "to": "06:00"},
+    {"days": WORK_DAYS},
+    {"from": "09:00", "to": "17:00", "days": WORK_DAYS, "timezone": "America/New_York"},
+    {"from": "02:30", "to": "03:30", "timezone": "Europe/Paris"},
+    {"from": "23:00", "to": "01:30", "exclude": ["2026-03-29", "2026-12-31"]},
 )
 RETRIES = (
     {"delays": ["1s", "10s"]},
@@ -73,75 +82,86 @@ RETRIES = (
     {"attempts": 3, "delay": "5s", "factor": 2, "max": "8s", "jitter": 0},
     {"attempts": 1, "delay": "5s", "factor": 2, "max": "8s", "jitter": 0},
 )
-options = {
-    "timezone": st.sampled_from(ZONES),
-    "jitter": st.sampled_from(("1s", "10m")),
-    "window": windows,
-    "catch_up": st.sampled_from(("latest", "all", "none")),
-    "look_back": st.sampled_from(("2m", "60m", "3h")),
-    "overlap": st.sampled_from(("allow", "skip", "queue")),
-    "retry": st.sampled_from(RETRIES),
-    "timeout": st.sampled_from(("2s", "30s", "10m")),
-    "expires_in": st.sampled_from(("1s", "30s", "5m")),
-    "priority": st.sampled_from((0, 5, 9)),
-    "topics": st.sampled_from((["copies"], ["lightsched.deliveries", "copies"])),
-    "track": st.just(True),
-    "labels": st.just({"team": "blue"}),
+
+
+def distance(choose: Chooser) -> int:
+    kind = choose.integer(0, 5)
+    if kind == 5:
+        return choose.integer(-2 * MINUTE, 10 * MINUTE)
+    return choose.one((SOON, SOON, SOON, NEAR, FAR)[kind])
+
+
+def window(choose: Chooser) -> dict | tuple[int, int]:
+    """One of the fixed ones; or it opens in so many minutes from now, and stays open for so many."""
+    return choose.one(WINDOWS) if choose.chance(2) else (choose.integer(-30, 30), choose.one((1, 2, 10, 60)))
+
+
+OPTIONS: dict[str, Callable[[Chooser], object]] = {
+    "timezone": lambda choose: choose.one(ZONES),
+    "jitter": lambda choose: choose.one(("1s", "10m")),
+    "window": window,
+    "catch_up": lambda choose: choose.one(("latest", "all", "none")),
+    "look_back": lambda choose: choose.one(("2m", "60m", "3h")),
+    "overlap": lambda choose: choose.one(("allow", "skip", "queue")),
+    "retry": lambda choose: choose.one(RETRIES),
+    "timeout": lambda choose: choose.one(("2s", "30s", "10m")),
+    "expires_in": lambda choose: choose.one(("1s", "30s", "5m")),
+    "priority": lambda choose: choose.one((0, 5, 9)),
+    "topics": lambda choose: choose.one((["copies"], ["lightsched.deliveries", "copies"])),
+    "track": lambda _choose: True,
+    "labels": lambda _choose: {"team": "blue"},
 }
-of_recurrences = {
-    "starts_at": distances,
-    "ends_at": distances,
-    "max_runs": st.sampled_from((1, 2, 3)),
-    "until": st.just("success"),
+OF_RECURRENCES: dict[str, Callable[[Chooser], object]] = {
+    "starts_at": distance,
+    "ends_at": distance,
+    "max_runs": lambda choose: choose.one((1, 2, 3)),
+    "until": lambda _choose: "success",
 }
+LIKELY = ("overlap", "retry", "timeout", "catch_up", "window", "priority", "expires_in", "overlap", "retry")
+NEEDS_REPORTS = ("retry", "timeout", "overlap", "until", "track")
 
 
-LIKELY = ("overlap", "retry", "timeout", "catch_up", "window", "priority", "expires_in", "max_runs", "overlap", "retry")
-
-
-@st.composite
-def definitions(draw) -> dict:
+def definition(choose: Chooser) -> dict:
     """An event without its identity."""
-    kind = draw(st.sampled_from(("at", "in", "every", "every", "cron")))
-    event: dict = {
-        "at": lambda: {"at": draw(distances)},
-        "in": lambda: {"in": draw(st.sampled_from(("1ms", "1s", "5s", "30s", "5m", "2h")))},
-        "every": lambda: {"every": draw(st.sampled_from(("5s", "10s", "30s", "45s", "1m", "7m", "1h", "1d")))},
-        "cron": lambda: {"cron": draw(crons)},
-    }[kind]()
-    possible = options | (of_recurrences if kind in ("every", "cron") else {})
-    if kind == "cron" and draw(st.booleans()):
-        event["timezone"] = draw(options["timezone"])
-    likely = [name for name in LIKELY if name in possible]
-    for name in draw(st.lists(st.sampled_from((*likely, *sorted(possible))), max_size=5, unique=True)):
-        event[name] = draw(possible[name])
-    if not any(name in event for name in ("retry", "timeout", "overlap", "until", "track")):
-        track = draw(st.sampled_from((None, False, True, True)))
-        if track is not None:
-            event["track"] = track
-    event["payload"] = draw(st.integers(0, 3))
+    kind = choose.one(("at", "in", "every", "every", "cron"))
+    event: dict = {}
+    if kind == "at":
+        event["at"] = distance(choose)
+    elif kind == "in":
+        event["in"] = choose.one(("1ms", "1s", "5s", "30s", "5m", "2h"))
+    elif kind == "every":
+        event["every"] = choose.one(("5s", "10s", "30s", "45s", "1m", "7m", "1h", "1d"))
+    else:
+        event["cron"] = choose.one(CRONS)
+        if choose.chance(2):
+            event["timezone"] = choose.one(ZONES)
+    possible = OPTIONS | (OF_RECURRENCES if kind in ("every", "cron") else {})
+    for name in choose.some((*LIKELY, *possible), 5):
+        event[name] = possible[name](choose)
+    if not any(name in event for name in NEEDS_REPORTS) and not choose.chance(3):
+        event["track"] = choose.chance(2)
+    event["payload"] = choose.integer(0, 3)
     return event
 
 
-@st.composite
-def names(draw) -> dict:
+def name(choose: Chooser) -> dict:
     """Which event is meant."""
-    name = {"id": draw(st.sampled_from(IDS))}
-    if draw(st.booleans()):
-        name["key"] = draw(st.sampled_from(KEYS))
-    if draw(st.integers(0, 2)) == 0:
-        name["tenant"] = "acme"
-    return name
+    found = {"id": choose.one(IDS)}
+    if choose.chance(2):
+        found["key"] = choose.one(KEYS)
+    if choose.chance(3):
+        found["tenant"] = "acme"
+    return found
 
 
 def absolute(event: dict, now: int) -> dict:
     """What is sent, now."""
     event = dict(event)
-    for name in ("at", "starts_at", "ends_at"):
-        if name in event:
-            event[name] += now
-    if isinstance(window := event.get("window"), tuple):
-        begins, length = window
+    for field in ("at", "starts_at", "ends_at"):
+        if field in event:
+            event[field] += now
+    if isinstance(opens := event.get("window"), tuple):
+        begins, length = opens
         event["window"] = {
             "from": _clock(now + begins * MINUTE),
             "to": _clock(now + (begins + length) * MINUTE),

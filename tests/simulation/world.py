@@ -117,7 +117,7 @@ class World:
             active_runs=setup.active_runs,
             step_fires=setup.step_fires,
             in_flight={"acme": setup.capped},
-            home=lambda tenant, key, id_: partition_of(key, setup.partitions) if setup.partitions > 1 else 0,
+            home=self.home,
         )
         numbers = range(setup.partitions)
         self.model = [Partition(number, settings) for number in numbers]
@@ -231,8 +231,24 @@ class World:
             return
         self.stats[f"crash {point}{', power cut' if planned.power_cut is not None else ''}"] += 1
         self._snapshot = self.root / str(self._directory + 1)
-        shutil.copytree(self.path, self._snapshot)
+        self._copy()
         raise Crash(point)
+
+    def _copy(self) -> None:
+        """At one moment: not while RocksDB tidies up in the background, which changes the files and not what is in them."""
+
+        def files() -> dict[str, int]:
+            return {file.name: file.stat().st_size for file in sorted(self.path.iterdir()) if file.name != "LOG"}
+
+        while True:
+            shutil.rmtree(self._snapshot, ignore_errors=True)
+            try:
+                before = files()
+                shutil.copytree(self.path, self._snapshot)
+                if before == files():
+                    return
+            except (shutil.Error, FileNotFoundError):
+                continue
 
     @staticmethod
     def _wal_sizes(path: Path) -> dict[str, int]:
@@ -302,6 +318,10 @@ class World:
         self.stats[f"{what} {'survived' if survived else 'lost'} at {planned.point}"] += 1
 
     # inputs
+
+    def home(self, _tenant: str, key: str) -> int:
+        """The partition of an event, by the default rule of a tenant."""
+        return partition_of(key, self.setup.partitions) if self.setup.partitions > 1 else 0
 
     def append(self, topic: str, number: int, records: list[tuple[Record, Expected]]) -> bool:
         """Append; False if it crashed."""

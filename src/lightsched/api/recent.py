@@ -33,12 +33,14 @@ async def get_recent(face: Running, asked: Annotated[RecentParameters, Query()])
     """The last deliveries on all topics, in short; reading them moves no group."""
     log = face.node.log
     last: list[Appended] = []
+    total = 0
     turns = Turns()
     for topic in delivery_topics(face):
         ends = {number: end for number, (_, end) in log.ends(topic).items()}
+        total += sum(ends.values())
         for number, end in ends.items():
             last += await log.fetch(topic, ends | {number: max(end - asked.limit, 0)}, asked.limit, 0)
             if turns.over():
                 await turns.rest()
         last = sorted(last, key=lambda appended: -appended.timestamp_ms)[: asked.limit]
-    return answer(Recent([show_fired(appended) for appended in last]))
+    return answer(Recent([show_fired(appended) for appended in last], total))

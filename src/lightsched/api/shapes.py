@@ -154,9 +154,10 @@ class Fired(msgspec.Struct, kw_only=True):
 
 
 class Recent(msgspec.Struct):
-    """What fired last, newest first."""
+    """What fired last, newest first; and how many deliveries there were so far."""
 
     deliveries: list[Fired]
+    total: int
 
 
 class NextDue(msgspec.Struct, kw_only=True):

@@ -216,7 +216,6 @@ class Draft:
         self.step.dead_letters.append(
             DeadLetter(reason, error, appended.record, appended.topic, appended.offset, appended.partition)
         )
-        self.step.audit.append(Transition(self.at, "refuse", "", "", "", outcome=Outcome.INVALID, reason=error))
 
     def log(self, what: str, name: Identity, revision: int, before: str, after: str, **more: object) -> None:
         """A transition that no command asked for, on the audit."""

@@ -49,6 +49,8 @@ def new_run(draft: Draft, state: State, event: Event, due_ms: int) -> Run:
 def start(draft: Draft, name: Identity, state: State, event: Event, run: Run) -> tuple[State, Ended | None]:
     """Deliver a run whose time has come, or let it wait: for the window, the previous run's end, or a slot."""
     now_ms = draft.now_ms
+    if run.at_ms > now_ms:  # it waited for a slot, and the clock was put back meanwhile: nothing goes early
+        return with_run(state, structs.replace(run, phase=Phase.RETRY)), None
     if run.expires_ms and now_ms >= run.expires_ms:
         return record(draft, name, state, run, Signal.EXPIRED, error="it expired before it could be delivered")
     if event.window is not None and now_ms - run.at_ms > LATE_MS:

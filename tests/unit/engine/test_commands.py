@@ -66,7 +66,7 @@ def test_every_command_has_one_outcome_in_every_situation(situation, command, ou
     answer = scheduler.post(COMMANDS[command](event))
     assert answer.outcome == outcome
     after = scheduler.state("e")
-    if outcome in NOTHING_CHANGES or before is not None and before.status == outcome:
+    if outcome in NOTHING_CHANGES or (before is not None and before.status == outcome):
         assert after == before, "it said that nothing changes"
     if outcome in STATUS_AFTER:
         assert after.status is STATUS_AFTER[outcome]

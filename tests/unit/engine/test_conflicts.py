@@ -75,8 +75,17 @@ def test_what_is_part_of_the_definition_makes_a_difference(scheduler, other):
 
 def test_a_default_that_is_spelled_out_makes_no_difference(scheduler):
     defaults = {
-        **{"op": "schedule", "tenant": "default", "type": "event", "catch_up": "latest", "look_back": "60m"},
-        **{"topics": [], "priority": 5, "headers": {}, "labels": {}, "on_conflict": "replace", "reason": ""},
+        "op": "schedule",
+        "tenant": "default",
+        "type": "event",
+        "catch_up": "latest",
+        "look_back": "60m",
+        "topics": [],
+        "priority": 5,
+        "headers": {},
+        "labels": {},
+        "on_conflict": "replace",
+        "reason": "",
         **dict.fromkeys(("in", "cron", "every", "timezone", "window", "retry", "timeout", "until", "track")),
         **dict.fromkeys(("starts_at", "ends_at", "max_runs", "jitter", "overlap", "expires_in", "payload_base64")),
     }

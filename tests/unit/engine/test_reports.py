@@ -178,8 +178,11 @@ def test_then_events_are_appended_in_the_step_of_the_status(out):
     assert second.record.key == b"k"
     assert dict(first.record.headers)["ls_who"] == b"then of e"
     assert msgspec.json.decode(first.record.value) == {
-        **{"tenant": "default", "id": "a", "key": "a"},
-        **{"in": "1m", "payload": [1]},
+        "tenant": "default",
+        "id": "a",
+        "key": "a",
+        "in": "1m",
+        "payload": [1],
     }
 
 
@@ -247,7 +250,9 @@ def test_then_events_go_to_their_home_partition():
     scheduler.post(ONCE | {"key": "j"})
     scheduler.at("10:10")
     assert scheduler.deliveries, "`j` lives in partition 6 of 8"
-    partitions = {f.record.key: f.partition for f in follow_up(scheduler, *({"id": f"{n}", "in": "1m"} for n in range(50)))}
+    partitions = {
+        f.record.key: f.partition for f in follow_up(scheduler, *({"id": f"{n}", "in": "1m"} for n in range(50)))
+    }
     assert len(set(partitions.values())) == 8
 
 

@@ -162,7 +162,9 @@ def test_an_untracked_run_is_done_when_it_is_delivered(scheduler):
     assert [(a.attempt, a.delivered_ms, a.status) for a in run.attempts] == [(1, scheduler.now_ms, "SUCCESS")]
 
 
-@pytest.mark.parametrize("tracking", [{"retry": {"attempts": 2}}, {"timeout": "1m"}, {"overlap": "skip"}, {"track": True}])
+@pytest.mark.parametrize(
+    "tracking", [{"retry": {"attempts": 2}}, {"timeout": "1m"}, {"overlap": "skip"}, {"track": True}]
+)
 def test_what_needs_reports_is_tracked(scheduler, tracking):
     scheduler.post(ONCE | tracking)
     scheduler.at("10:10")

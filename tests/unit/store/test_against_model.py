@@ -250,7 +250,5 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 assert sorted(self.store.keys_of(tenant, "i")) == keys
 
 
-StoreAgainstModel.TestCase.settings = settings(
-    max_examples=80, stateful_step_count=30, deadline=None, phases=list(__import__("hypothesis").Phase)[:4]
-)
+StoreAgainstModel.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestStoreAgainstModel = StoreAgainstModel.TestCase

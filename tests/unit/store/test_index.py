@@ -36,6 +36,10 @@ TABLE = {
         make_state(1, None, paused=True, runs=(make_run(2, Phase.RETRY, LATER_MS),)),
         [],
     ),
+    "a run that was triggered under the pause": (
+        make_state(1, None, paused=True, runs=(make_run(2, Phase.RETRY, LATER_MS, triggered=True),)),
+        [(DUE, due_key(P, 5, LATER_MS, 2))],
+    ),
     "a run that waits for a slot": (
         make_state(1, None, runs=(make_run(2, Phase.WAITING),)),
         [(WAITING, waiting_key(P, b"default", 5, NOW_MS, 2))],

@@ -2,8 +2,8 @@
 
 | family | key → value |
 |---|---|
-| inputs | topic, partition, offset of the first → records written together; `events` and `reports`: dropped once a worker has read them |
-| outputs | topic, partition, offset of the first → records written together; all others: kept for a while |
+| inputs | topic, partition, first offset → records written together; `events` and `reports`, dropped once read |
+| outputs | topic, partition, first offset → records written together; all other topics, kept for a while |
 | log | `partitions`; topic name → its number; first offsets; positions of groups |
 """
 
