@@ -13,6 +13,7 @@ from lightsched.store.families import Tuning
 from lightsched.store.rocks import Rocks, new_batch
 
 BATCH = 1_000
+CHUNK = 50  # records that lie together in a topic
 
 
 def measure(path: Path, count: int) -> tuple[float, float]:
@@ -39,6 +40,53 @@ def measure(path: Path, count: int) -> tuple[float, float]:
         for index, (key, value) in enumerate(zip(chunk, family.get(chunk), strict=True)):
             batch.put(b"%016d" % (first + index), value, outgoing)
             batch.delete(key, incoming)
+        rocks.write(batch)
+        rocks.sync()
+    fire = count / (perf_counter() - began)
+    rocks.close()
+    return ingest, fire
+
+
+def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
+    """Events a second, with all that lightsched reads and writes for them and none of its thinking.
+
+    ingest: the record in the topic, the definition, the state, the due entry.
+    fire:   get state and definition; put delivery, state, run and the time to forget it; delete the due entry.
+    """
+    names = ("topic", "definitions", "states", "due", "runs", "leases", "deliveries")
+    rocks = Rocks(path, {name: Tuning(buffer_mb=16, bloom=name == "states") for name in names})
+    topic, definitions, states, due, runs, leases, deliveries = (rocks.handles[name] for name in names)
+    values = [os.urandom(1_000) for _ in range(64)]
+    rng = random.Random(1)
+    keys = [b"%016d" % rng.randrange(10**15) for _ in range(count)]
+    began = perf_counter()
+    for first in range(0, count, BATCH):
+        batch = new_batch()
+        chunk = range(first, min(first + BATCH, count))
+        for start in range(first, chunk.stop, CHUNK):
+            batch.put(b"%016d" % start, b"".join(values[index % 64] for index in range(start, start + CHUNK)), topic)
+        for index in chunk:
+            batch.put(b"%016d" % index, values[index % 64], definitions)
+            batch.put(keys[index], values[index % 64][:60], states)
+            batch.put(keys[index][::-1], keys[index], due)
+        rocks.write(batch)
+        rocks.sync()
+    ingest = count / (perf_counter() - began)
+    order = list(range(count))
+    rng.shuffle(order)
+    began = perf_counter()
+    for first in range(0, count, BATCH):
+        batch = new_batch()
+        chunk_ = order[first : first + BATCH]
+        rocks.families["states"].get([keys[index] for index in chunk_])
+        found = rocks.families["definitions"].get([b"%016d" % index for index in chunk_])
+        for start in range(0, len(found), CHUNK):
+            batch.put(b"%016d" % (first + start), b"".join(found[start : start + CHUNK]), deliveries)  # type: ignore[arg-type]
+        for number, index in enumerate(chunk_, first):
+            batch.put(keys[index], values[index % 64][:60], states)
+            batch.put(keys[index] + b"run", values[index % 64][:30], runs)
+            batch.put(b"%016d" % number, keys[index], leases)
+            batch.delete(keys[index][::-1], due)
         rocks.write(batch)
         rocks.sync()
     fire = count / (perf_counter() - began)

@@ -10,11 +10,25 @@ import asyncio
 import platform
 import sys
 import tempfile
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import TypeVar
+
+import uvloop
 
 from benchmarks import bare, heart, lateness, pending, rest
+from lightsched.node.garbage import collect_seldom
+
+T = TypeVar("T")
 
 PARTS = ("heart", "lateness", "pending", "rest")
+
+
+def _run(measured: Coroutine[object, object, T]) -> T:
+    """As `lightsched dev` runs it."""
+    collect_seldom()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(measured)
 
 
 def say(text: str) -> None:
@@ -51,7 +65,7 @@ def _heart(folder: Path, count: int, rows: list[tuple[str, str, str, str]]) -> f
     say(f"bare RocksDB, {count:,} events")
     limit_in, limit_out = bare.measure(folder / "bare", count)
     same_in, same_out = bare.measure_same_writes(folder / "same", count)
-    ingest, fire = asyncio.run(heart.measure(folder / "heart", count, say))
+    ingest, fire = _run(heart.measure(folder / "heart", count, say))
     rows += [
         ("ingest, 1 KB events", f"{ingest:,.0f}/s", f"{limit_in:,.0f}/s: one 1 KB put each", f"{ingest / limit_in:.0%}"),
         ("", "", f"{same_in:,.0f}/s: the puts lightsched makes", f"{ingest / same_in:.0%}"),
@@ -63,7 +77,7 @@ def _heart(folder: Path, count: int, rows: list[tuple[str, str, str, str]]) -> f
 
 def _lateness(folder: Path, rate: float, seconds: int, rows: list[tuple[str, str, str, str]]) -> None:
     say(f"lateness at {rate:,.0f}/s")
-    p50, p99, early = asyncio.run(lateness.measure(folder / "lateness", rate, seconds))
+    p50, p99, early = _run(lateness.measure(folder / "lateness", rate, seconds))
     rows.append(
         (f"lateness at {rate:,.0f}/s (half of fire)", f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", f"early: {early}", "")
     )

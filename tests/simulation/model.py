@@ -113,7 +113,7 @@ def _cron_times(text: str, zone: str, first: int, last: int) -> list[int]:
     return _cron(text, zone).between(first, last)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Run:
     due: int
     revision: int
@@ -128,7 +128,7 @@ class Run:
     triggered: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Event:
     identity: str
     definition: dict
@@ -258,7 +258,7 @@ class Partition:
         """Inputs, then leases, then waiting runs, then what is due."""
         self.now, self.latest = now, max(self.latest, now)
         self.delivered, self.answers, self.follows, self.dead_letters = [], [], [], []
-        before = self._due_entries()
+        before, waiting = self._due_entries(), self._waiting()
         for item in inputs:
             if item["topic"] == "reports":
                 self._report(item)
@@ -266,7 +266,7 @@ class Partition:
                 self._command(item)
         if firing:
             self._run_out()
-            self._release()
+            self._release(waiting)
             self._fire_due(before)
 
     # commands
@@ -373,6 +373,7 @@ class Partition:
             return "TOO_LATE"
         event.paused = True
         for run in event.runs:
+            run.triggered = False
             if run.phase == "waiting":  # it gives up its place; the queue goes on with the resume
                 self.note("paused while it waits for a slot")
                 run.phase = "queued"
@@ -420,8 +421,7 @@ class Partition:
     @staticmethod
     def _taken(event: Event, at: int) -> bool:
         """Is, was or will another run of it be due then?"""
-        will_be = event.due is not None and (at == event.due or event.times.between(max(at, event.due), at + 1))
-        return at in event.dues or bool(will_be)
+        return at in event.dues or at == event.due or event.times.between(at, at + 1) == [at]
 
     # firing
 
@@ -578,26 +578,31 @@ class Partition:
         )
         return most is None or taken < most
 
-    def _release(self) -> None:
+    def _waiting(self) -> list[tuple]:
         """Runs that wait for a slot, in order of priority, due and arrival."""
         waiting = [
-            (event.tenant, event.priority, run.due, run.seq, event, run)
+            (event.tenant, event.priority, run.due, run.seq, event.identity, run)
             for event in self.events.values()
             for run in event.runs
             if run.phase == "waiting"
         ]
-        waiting.sort(key=lambda entry: entry[:4])
-        for tenant, _, _, _, event, run in waiting:
-            if self._slot_free(tenant) and not event.paused and run in event.runs:
-                self.note("got a slot")
-                self._start(event, run, waited=True)
+        return sorted(waiting, key=lambda entry: entry[:4])
+
+    def _release(self, before: list[tuple]) -> None:
+        """They go while there are slots. A step takes so many of a tenant; what it has made void counts."""
+        taken: Counter = Counter()
+        for tenant, _, _, _, identity, run in before:
+            event = self.events.get(identity)
+            if taken[tenant] < self.settings.step_fires and self._slot_free(tenant):
+                taken[tenant] += 1
+                if event and run in event.runs and run.phase == "waiting":
+                    self.note("got a slot")
+                    self._start(event, run, waited=True)
 
     def _go_on(self, event: Event) -> None:
         """The queue goes on: its first when nothing is before it, all of them where runs may overlap."""
-        if event.paused or event.over:
-            return
-        for run in event.runs:
-            if run.phase == "queued" and (event.overlap != "queue" or event.runs[0] is run):
+        for run in event.runs if event.overlap != "queue" else event.runs[:1]:
+            if run.phase == "queued" and not event.over and (run.triggered or not event.paused):
                 run.phase = "retry"
 
     # leases and reports

@@ -488,6 +488,8 @@ class World:
         for answer in self.heard.last:
             if answer.outcome == "CANCELLED":
                 self.cancelled[answer.identity.decode()] = answer.revision
+            elif answer.outcome == "SCHEDULED":
+                self.cancelled.pop(answer.identity.decode(), None)
 
     def _read_deliveries(self, number: int) -> None:
         """What a partition has delivered since the last look is what the model has."""

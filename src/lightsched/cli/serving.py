@@ -11,6 +11,7 @@ import typer
 from lightsched import __version__
 from lightsched.api import server
 from lightsched.api.parameters import BASE
+from lightsched.node.garbage import collect_seldom
 from lightsched.node.settings import Settings
 
 USUAL_FILE = Path("lightsched.yml")
@@ -45,6 +46,7 @@ def run(settings: Settings) -> None:
     """Run a node until it is stopped."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(server.serve(settings, lambda address: _announce(address, settings)))
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
 from lightsched.engine.runs import drop_runs, go_on, new_run
-from lightsched.engine.state import Phase, State
+from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Follow
 from lightsched.event.command import ASSIGNED, WHO, Command, definition_of
 from lightsched.event.identity import Identity
@@ -34,7 +34,7 @@ def forward(draft: Draft, command: Command) -> None:
     Durations count from the first append, so `in` becomes `at` here.
     """
     event = command.event
-    if event.in_ is not None:
+    if event.in_ is not None and event.op is Op.SCHEDULE:
         event.at = command.appended_ms + parse_duration(event.in_)
         event.in_ = None
     headers = ((ASSIGNED, b"1"), *((name, value) for name, value in command.record.headers if name == WHO))
@@ -127,10 +127,16 @@ def pause(draft: Draft, command: Command) -> None:
     if error := _too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
-    runs = tuple(structs.replace(run, phase=Phase.QUEUED) if run.phase is Phase.WAITING else run for run in state.runs)
+    runs = tuple(_held(run) for run in state.runs)
     state = structs.replace(state, paused=True, status=moved(state.status, Signal.PAUSED), runs=runs)
     state = draft.note(state, "paused", command.reason)
     return draft.answer(command, Outcome.PAUSED, draft.put(command.identity, state), old)
+
+
+def _held(run: Run) -> Run:
+    """It waits for the end of the pause: not for a slot any more, nor was it triggered under this pause."""
+    phase = Phase.QUEUED if run.phase is Phase.WAITING else run.phase
+    return structs.replace(run, phase=phase, triggered=False) if run.triggered or phase is not run.phase else run
 
 
 def resume(draft: Draft, command: Command) -> None:

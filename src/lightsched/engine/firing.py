@@ -4,6 +4,7 @@ from msgspec import structs
 
 from lightsched.engine.draft import Draft
 from lightsched.engine.missed import catch_up_with, next_due
+from lightsched.engine.plain import fire_plain, is_plain
 from lightsched.engine.rules import LATE_MS
 from lightsched.engine.runs import new_run, settle, start
 from lightsched.engine.state import State, is_due
@@ -42,7 +43,9 @@ def fire(draft: Draft, entry: Entry) -> None:
         return
     if state.due_ms == entry.due_ms and state.seq == entry.seq:
         if not state.paused:
-            draft.put(name, occur(draft, name, state, draft.event(name)))
+            event = draft.event(name)
+            if not (is_plain(state, event) and fire_plain(draft, name, state, event)):
+                draft.put(name, occur(draft, name, state, event))
         return
     for run in state.runs:
         if run.seq == entry.seq and run.at_ms == entry.due_ms and is_due(state, run):

@@ -31,6 +31,11 @@ class Rules:
     step_leases: int = 2_000
     step_bytes: int = 8 * 1024 * 1024  # of deliveries
 
+    @property
+    def default_topics(self) -> tuple[str, ...]:
+        """Where deliveries go for which neither event nor tenant names a topic."""
+        return self.limits.names.default
+
     def tenant(self, name: str) -> Tenant:
         """The rules of a tenant."""
         return self.tenants.get(name, DEFAULT_TENANT)

@@ -61,9 +61,7 @@ def start(draft: Draft, name: Identity, state: State, event: Event, run: Run) ->
     if event.overlap == "queue" and state.runs and state.runs[0].seq != run.seq:
         return with_run(state, structs.replace(run, phase=Phase.QUEUED)), None
     if event.tracked and not draft.has_slot(tenant_of(name)):
-        # Under a pause it does not wait for a slot but for the end of the pause, as in `commands.pause`.
-        phase = Phase.QUEUED if state.paused else Phase.WAITING
-        return with_run(state, structs.replace(run, phase=phase)), None
+        return with_run(state, structs.replace(run, phase=Phase.WAITING)), None
     return deliver(draft, name, state, event, run)
 
 
@@ -106,7 +104,9 @@ def topics_of(draft: Draft, name: Identity, event: Event) -> tuple[str, ...]:
     """Where it goes: its own topics, its tenant's, or the default one."""
     if event.topics:
         return event.topics
-    return draft.rules.tenant(tenant_of(name)).topics or (draft.rules.limits.names.deliveries,)
+    rules = draft.rules
+    own = rules.tenant(tenant_of(name)).topics if rules.tenants else ()
+    return own or rules.default_topics
 
 
 def fail(
@@ -192,12 +192,18 @@ def settle(draft: Draft, name: Identity, state: State, ended: Ended | None) -> S
 
 
 def go_on(state: State, event: Event) -> State:
-    """The queue goes on: its first run is due now if nothing is before it (without `overlap: queue`, all of them)."""
+    """The queue goes on: its first run is due now if nothing is before it (without `overlap: queue`, all of them).
+
+    Under a pause only a run that was triggered since goes on.
+    """
     candidates = state.runs[:1] if event.overlap == "queue" else state.runs
-    if state.paused or not any(run.phase is Phase.QUEUED for run in candidates):
-        return state
-    ready = (structs.replace(run, phase=Phase.RETRY) if run.phase is Phase.QUEUED else run for run in candidates)
-    return structs.replace(state, runs=(*ready, *state.runs[len(candidates) :]))
+    ready = tuple(
+        structs.replace(run, phase=Phase.RETRY)
+        if run.phase is Phase.QUEUED and (run.triggered or not state.paused)
+        else run
+        for run in candidates
+    )
+    return state if ready == candidates else structs.replace(state, runs=(*ready, *state.runs[len(candidates) :]))
 
 
 def record(

@@ -7,23 +7,32 @@ from lightsched.engine.view import Entry
 
 
 def release(draft: Draft) -> None:
-    """Start waiting runs of every tenant that has slots free."""
+    """Start waiting runs of every tenant that has slots free, before anything that is only now due may take them."""
     for tenant in draft.view.waiting_tenants():
-        slots = draft.rules.slots(tenant)
-        most = draft.rules.step_fires
-        free = most if slots is None else min(slots - draft.in_flight(tenant), most)
-        if free <= 0:
-            continue
-        entries = draft.view.waiting(tenant, free)
+        if not _release(draft, tenant):
+            draft.step.more = True
+
+
+def _release(draft: Draft, tenant: str) -> bool:
+    """Not each takes a slot: some were dropped in this step, expire, or wait for the window. False: more may go."""
+    slots, most = draft.rules.slots(tenant), draft.rules.step_fires
+    seen = 0
+    while draft.has_slot(tenant):
+        free = most if slots is None else slots - draft.in_flight(tenant)
+        limit = min(seen + free, most)
+        entries = draft.view.waiting(tenant, limit)[seen:]
         draft.load(entry.identity for entry in entries)
         draft.load_events([entry.identity for entry in entries])
         for entry in entries:
             if draft.bytes >= draft.rules.step_bytes:
-                draft.step.more = True
-                return
+                return False
             _go(draft, entry)
-        # Not each of them took a slot: some expired, or wait for the window.
-        draft.step.more = draft.step.more or (len(entries) == free and draft.has_slot(tenant))
+        seen += len(entries)
+        if seen < limit:
+            return True
+        if seen == most:
+            return False
+    return True
 
 
 def _go(draft: Draft, entry: Entry) -> None:

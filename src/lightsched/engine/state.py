@@ -32,7 +32,7 @@ class Attempt(msgspec.Struct, array_like=True, frozen=True, gc=False):
     error: str = ""
 
 
-class Run(msgspec.Struct, array_like=True, frozen=True):
+class Run(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """An unfinished run of an event. `(event, revision, due_ms)` is its identity."""
 
     due_ms: int
@@ -49,7 +49,7 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     triggered: bool = False  # not yet delivered, and goes although the event is paused
 
 
-class FinishedRun(msgspec.Struct, array_like=True, frozen=True):
+class FinishedRun(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What history keeps of a run. Its due and revision are in its key."""
 
     status: Status
@@ -68,7 +68,7 @@ class Decision(msgspec.Struct, array_like=True, frozen=True, gc=False):
     detail: str = ""
 
 
-class State(msgspec.Struct, array_like=True, frozen=True):
+class State(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What changes about an event."""
 
     revision: int

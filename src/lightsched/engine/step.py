@@ -82,7 +82,7 @@ class Follow:
     record: Record
 
 
-class Transition(msgspec.Struct, omit_defaults=True):
+class Transition(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of the audit: who, what, when, before → after, outcome."""
 
     at: str

@@ -8,7 +8,7 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from msgspec import UNSET
 
@@ -19,6 +19,7 @@ from lightsched.event.schedule import backoff_of, window_of
 from lightsched.event.topics import NAME
 from lightsched.timing import Cron, TimingError, parse_duration, parse_instant, zone
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_NAME = 200
@@ -35,11 +36,43 @@ def check(event: Event, limits: Limits, appended_ms: int, *, trusted_id: bool = 
     problems: list[Problem] = []
     _check_names(event, problems, trusted_id=trusted_id)
     if event.op is Op.SCHEDULE:
-        _check_schedule(event, limits, appended_ms, problems)
-        _check_policies(event, problems)
-        _check_content(event, limits, problems)
+        if event.at is None or not is_plain(event):
+            _check_schedule(event, limits, appended_ms, problems)
+            _check_policies(event, problems)
+            _check_content(event, limits, problems)
+        else:
+            _check_at(event, limits, appended_ms, problems)
+            _check_payload(event, limits, problems)
     if problems:
         raise InvalidEvent(problems)
+
+
+def is_plain(event: Event) -> bool:
+    """Is it a one-shot that asks for nothing but payload and time? Most are, and one look replaces twenty."""
+    return (
+        event.in_ is None
+        and event.cron is None
+        and event.every is None
+        and event.timezone is None
+        and event.starts_at is None
+        and event.ends_at is None
+        and event.max_runs is None
+        and event.jitter is None
+        and event.window is None
+        and event.retry is None
+        and event.timeout is None
+        and event.overlap is None
+        and event.until is None
+        and event.expires_in is None
+        and event.track is None
+        and event.payload_base64 is None
+        and not event.topics
+        and not event.headers
+        and not event.labels
+        and event.priority == 5
+        and event.type == "event"
+        and event.look_back == "60m"
+    )
 
 
 def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> None:
@@ -71,32 +104,37 @@ def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: li
         what = f"has {' and '.join(f'`{name}`' for name in given)}" if given else "has no schedule"
         problems.append(Problem(given[1] if given else "at", f"the event {what}: give exactly one of {_SCHEDULES}"))
     if event.timezone is not None:
-        _try(problems, "timezone", lambda: zone(event.timezone or ""))
+        _try(problems, "timezone", zone, event.timezone)
     if event.at is not None:
-        at_ms = _try(problems, "at", lambda: parse_instant(event.at or 0, event.timezone))
-        if at_ms is not None:
-            _check_horizon("at", at_ms, limits, appended_ms, problems)
+        _check_at(event, limits, appended_ms, problems)
     if event.in_ is not None:
-        in_ms = _try(problems, "in", lambda: parse_duration(event.in_ or ""))
+        in_ms = _try(problems, "in", parse_duration, event.in_)
         if in_ms is not None:
             _check_horizon("in", appended_ms + in_ms, limits, appended_ms, problems)
     if event.cron is not None and not any(p.field == "timezone" for p in problems):
-        _try(problems, "cron", lambda: Cron.parse(event.cron or "", event.timezone or "UTC"))
+        _try(problems, "cron", Cron.parse, event.cron, event.timezone or "UTC")
     if event.every is not None:
-        every_ms = _try(problems, "every", lambda: parse_duration(event.every or ""))
+        every_ms = _try(problems, "every", parse_duration, event.every)
         if every_ms is not None and every_ms < limits.min_every_ms:
             problems.append(
                 Problem("every", f"is shorter than {limits.min_every_ms}ms, the shortest interval: lengthen it")
             )
         if every_ms is not None and every_ms > limits.horizon_ms:
             problems.append(Problem("every", "is longer than the horizon of this server: shorten it"))
-    if not event.repeats:
+    if not event.repeats and any(getattr(event, name) is not None for name in _ONLY_FOR_RECURRENCES):
         problems.extend(
             Problem(name, "belongs to a recurrence: give `cron` or `every`, or leave it out")
             for name in _ONLY_FOR_RECURRENCES
             if getattr(event, name) is not None
         )
     _check_bounds(event, limits, appended_ms, problems)
+
+
+def _check_at(event: Event, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
+    assert event.at is not None
+    at_ms = _try(problems, "at", parse_instant, event.at, event.timezone)
+    if at_ms is not None:
+        _check_horizon("at", at_ms, limits, appended_ms, problems)
 
 
 def _check_horizon(field: str, at_ms: int, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
@@ -110,11 +148,11 @@ def _check_horizon(field: str, at_ms: int, limits: Limits, appended_ms: int, pro
 def _check_bounds(event: Event, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
     starts_ms = ends_ms = None
     if event.starts_at is not None:
-        starts_ms = _try(problems, "starts_at", lambda: parse_instant(event.starts_at or 0, event.timezone))
+        starts_ms = _try(problems, "starts_at", parse_instant, event.starts_at, event.timezone)
         if starts_ms is not None:
             _check_horizon("starts_at", starts_ms, limits, appended_ms, problems)
     if event.ends_at is not None:
-        ends_ms = _try(problems, "ends_at", lambda: parse_instant(event.ends_at or 0, event.timezone))
+        ends_ms = _try(problems, "ends_at", parse_instant, event.ends_at, event.timezone)
     if starts_ms is not None and ends_ms is not None and ends_ms < starts_ms:
         problems.append(Problem("ends_at", "is before `starts_at`: swap or correct them"))
     if event.max_runs is not None and not 1 <= event.max_runs <= 1_000_000_000:
@@ -129,11 +167,11 @@ def _check_policies(event: Event, problems: list[Problem]) -> None:
         ("expires_in", event.expires_in),
     ):
         if duration is not None and duration != "60m":
-            _try(problems, name, lambda duration=duration: parse_duration(duration))  # type: ignore[misc]
-    if (window := event.window) is not None and not any(p.field == "timezone" for p in problems):
-        _try(problems, "window", lambda: window_of(window, event.timezone))
-    if (retry := event.retry) is not None:
-        _try(problems, "retry", lambda: backoff_of(retry))
+            _try(problems, name, parse_duration, duration)
+    if event.window is not None and not any(p.field == "timezone" for p in problems):
+        _try(problems, "window", window_of, event.window, event.timezone)
+    if event.retry is not None:
+        _try(problems, "retry", backoff_of, event.retry)
     if not 0 <= event.priority <= 9:
         problems.append(Problem("priority", "must be from 0 (first) to 9"))
     if event.track is False and (event.retry or event.timeout or event.until or event.overlap in ("skip", "queue")):
@@ -144,8 +182,7 @@ def _check_policies(event: Event, problems: list[Problem]) -> None:
 def _check_content(event: Event, limits: Limits, problems: list[Problem]) -> None:
     if event.payload is not UNSET and event.payload_base64 is not None:
         problems.append(Problem("payload_base64", "the event has `payload` too: give one of them"))
-    if event.payload is not UNSET and len(memoryview(event.payload)) > limits.payload:
-        problems.append(_too_large("payload", len(memoryview(event.payload)), limits))
+    _check_payload(event, limits, problems)
     if event.payload_base64 is not None:
         size = len(event.payload_base64) * 3 // 4 - event.payload_base64[-2:].count("=")
         if size > limits.payload:
@@ -165,6 +202,11 @@ def _check_content(event: Event, limits: Limits, problems: list[Problem]) -> Non
         _check_headers(event, limits, problems)
     if event.labels:
         _check_sizes("labels", event.labels, limits.labels, limits.label_bytes, problems)
+
+
+def _check_payload(event: Event, limits: Limits, problems: list[Problem]) -> None:
+    if event.payload is not UNSET and (size := len(memoryview(event.payload))) > limits.payload:
+        problems.append(_too_large("payload", size, limits))
 
 
 def _too_large(field: str, size: int, limits: Limits) -> Problem:
@@ -205,9 +247,9 @@ def _check_sizes(field: str, values: dict[str, str], most: int, most_bytes: int,
         problems.append(Problem(field, f"is larger than {most_bytes} bytes: shorten it"))
 
 
-def _try(problems: list[Problem], field: str, parse: Callable[[], T]) -> T | None:
+def _try(problems: list[Problem], field: str, parse: Callable[P, T], *values: P.args, **_none: P.kwargs) -> T | None:
     try:
-        return parse()
+        return parse(*values)
     except TimingError as error:
         problems.append(Problem(field, str(error)))
         return None

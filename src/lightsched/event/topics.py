@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Topics:
     """The names of lightsched's own topics."""
 
@@ -46,6 +47,11 @@ class Topics:
     def nodes(self) -> str:
         """The registry."""
         return self.prefix + "nodes"
+
+    @cached_property
+    def default(self) -> tuple[str, ...]:
+        """The default delivery topic, as events name theirs."""
+        return (self.deliveries,)
 
     @property
     def own(self) -> frozenset[str]:

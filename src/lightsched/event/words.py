@@ -5,11 +5,11 @@ import re
 
 from lightsched.event.errors import InvalidEvent, invalid
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
-_MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
-_EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at `\$\.?(?P<path>.*)`)?")
-_RANGE = re.compile(r"(?:Integer value|Number) out of range(?: - at `\$\.?(?P<path>.*)`)?")
-_ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?")
+_RANGE = re.compile(r"(?:Integer value|Number) out of range(?: - at `\$\.?(?P<path>[^`]*)`)?")
+_ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -24,21 +24,21 @@ _WORDS = {
 def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[str, ...]]) -> InvalidEvent:
     """A decoder's error as problems with the fields of what was sent."""
     text = str(error)
-    if match := _UNKNOWN.match(text):
+    if match := _UNKNOWN.fullmatch(text):
         name = match["name"][:80]
         near = difflib.get_close_matches(name, fields, 1)
         hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
         return invalid(_join(match["path"], name), f"is not a known field: {hint}")
-    if match := _MISSING.match(text):
+    if match := _MISSING.fullmatch(text):
         return invalid(_join(match["path"], match["name"]), "is missing: give it")
-    if match := _EXPECTED.match(text):
+    if match := _EXPECTED.fullmatch(text):
         return invalid(match["path"] or "", f"must be {_words(match['wanted'])}, not {_words(match['got'])}")
-    if match := _ENUM.match(text):
+    if match := _ENUM.fullmatch(text):
         path = match["path"] or ""
         known = choices.get(path)
         hint = f"use one of {', '.join(f'`{choice}`' for choice in known)}" if known else "see the documentation"
         return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
-    if match := _RANGE.match(text):
+    if match := _RANGE.fullmatch(text):
         return invalid(match["path"] or "", "is too large a number: give a smaller one")
     return invalid("", f"is not valid JSON: {text}: send one JSON object")
 

@@ -37,7 +37,9 @@ def catch_up(  # noqa: PLR0917 -- each is named at the call
 
 def _choose(plan: Plan, due_ms: int, missed_before_ms: int, oldest_ms: int, policy: CatchUpPolicy) -> int | None:
     if policy == "all":
-        return due_ms if due_ms >= oldest_ms else plan.after(oldest_ms - 1)
+        # What is not missed is only late: no look-back, however short, takes that away.
+        from_ms = min(oldest_ms, missed_before_ms)
+        return due_ms if due_ms >= from_ms else plan.after(from_ms - 1)
     if policy == "latest":
         latest_ms = max(due_ms, plan.latest(missed_before_ms - 1) or due_ms)
         if latest_ms >= oldest_ms:

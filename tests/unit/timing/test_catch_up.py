@@ -45,6 +45,14 @@ def test_what_lies_exactly_as_far_back_as_looked_is_still_caught_up():
     )
 
 
+@pytest.mark.parametrize("policy", ["latest", "all", "none"])
+def test_what_is_less_than_a_minute_late_fires_however_short_the_look_back(policy):
+    # 12:00 is half a minute ago: further back than ten seconds, but late and not missed.
+    assert catch_up(EVERY_TEN, at("11:50"), NOW - MINUTE_MS, NOW, policy, 10_000) == CaughtUp(at("12:00"), 1)
+    ended = Plan(EVERY_TEN.recurrence, ends_ms=at("12:00"))
+    assert catch_up(ended, at("11:50"), NOW - MINUTE_MS, NOW, policy, 10_000) == CaughtUp(at("12:00"), 1)
+
+
 @pytest.mark.parametrize(
     ("policy", "look_back_ms", "expected"),
     [
@@ -93,12 +101,10 @@ def test_catching_up_is_what_one_would_do_by_hand(  # noqa: PLR0917 -- all that 
         return
     times = [time for time in range(due_ms, 4_000, interval_ms) if ends_ms is None or time <= ends_ms]
     missed = [time for time in times if time < missed_before_ms]
-    recent = [time for time in times if time >= now_ms - look_back_ms]
     coming = [time for time in times if time >= missed_before_ms]
-    if policy == "latest" and missed[-1] in recent:
-        chosen = missed[-1]
-    else:
-        chosen = next(iter(recent if policy == "all" else coming), None)
+    candidates = {"latest": missed[-1:], "all": missed, "none": []}[policy]
+    recent = [time for time in candidates if time >= now_ms - look_back_ms]
+    chosen = next(iter([*recent, *coming]), None)
     dropped = [time for time in times if chosen is None or time < chosen]
     assert catch_up(plan, due_ms, missed_before_ms, now_ms, policy, look_back_ms) == CaughtUp(
         chosen, min(len(dropped), 1_000)

@@ -309,6 +309,25 @@ def test_before_is_the_inverse_of_after_anywhere(expression, night, at_ms):
 
 
 @untimed
+@given(
+    st.sampled_from(
+        ["0 9 * * 1-5", "30 2 1,15,L * *", "*/20 0-3 * 3,10 0", "0 12 13 * 5", "5 0 * * mon#2", "0 0 31 * *"]
+    ),
+    st.sampled_from(NIGHTS),
+    st.integers(ms("2024-01-01T00:00:00Z"), ms("2028-01-01T00:00:00Z")),
+    st.integers(0, 120 * 24 * 3600_000) | st.integers(0, 120).map(lambda days: days * 24 * 3600_000),
+)
+def test_counting_is_the_same_as_going_from_one_to_the_next(expression, night, from_ms, length_ms):
+    cron = Cron.parse(expression, night[0])
+    steps = 0
+    found = cron.after(from_ms - 1)
+    while found < from_ms + length_ms:
+        steps += 1
+        found = cron.after(found)
+    assert cron.count(from_ms, from_ms + length_ms) == steps
+
+
+@untimed
 @given(st.text(max_size=30) | st.lists(st.text("0123456789*/-,#LWmonja?@ ", max_size=6), max_size=7).map(" ".join))
 def test_any_text_is_a_cron_that_fires_or_a_timing_error(text):
     with contextlib.suppress(TimingError):

@@ -65,6 +65,8 @@ def test_the_creation_is_no_nominal_time_but_the_start_is():
     cron = Cron.parse("0 9 * * *")
     nine = ms("2026-11-16T09:00:00Z")
     assert Plan(cron, not_before_ms=nine).first() == nine + DAY_MS
+    assert Plan(cron, not_before_ms=nine).latest(nine + HOUR_MS) is None
+    assert Plan(cron, not_before_ms=nine, starts_ms=nine).latest(nine + HOUR_MS) == nine
     assert Plan(cron, not_before_ms=nine, starts_ms=nine).first() == nine
     assert Plan(cron, not_before_ms=nine + DAY_MS, starts_ms=nine).first() == nine  # missed, for catch_up to decide
     assert Plan(cron, not_before_ms=0, starts_ms=nine + 1).first() == nine + DAY_MS
