@@ -163,31 +163,6 @@ def test_a_topic_that_nothing_was_delivered_to_is_waited_for_and_not_made(api, h
     assert [delivery["id"] for delivery in received[0]["deliveries"]] == [name]
 
 
-def test_a_group_has_one_reader_at_a_time(api, server, name):
-    """The second poll of a group is answered after the first one, or with nothing."""
-    answered = []
-
-    def read(who, wait):
-        with httpx.Client(base_url=f"{server}/api/v1", timeout=60) as client:
-            answered.append((who, len(poll(client, name, wait=wait)["deliveries"])))
-
-    api.post("/events", json={"id": f"{name}-0", "in": "1ms", "topics": [name]})
-    poll(api, name, group="other")
-    page = poll(api, name)
-    ack(api, name, page["cursor"])
-    first = threading.Thread(target=read, args=("first", "20s"))
-    first.start()
-    eventually(lambda: poll_is_refused_at_once(api, name))
-    api.post("/events", json={"id": f"{name}-1", "in": "1ms", "topics": [name]})
-    first.join(30)
-    assert answered == [("first", 1)]
-
-
-def poll_is_refused_at_once(api, topic):
-    """Not much can be seen of the first reader from outside; this one gets nothing, whether it is there or not."""
-    return poll(api, topic, wait="0s")["deliveries"] == []
-
-
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [

@@ -7,6 +7,7 @@ import pytest
 
 from lightsched.api.body import elements, is_array, is_ndjson, lines
 from lightsched.api.cursor import read_cursor, write_cursor
+from lightsched.api.deliveries import _poll
 from lightsched.api.face import Face
 from lightsched.api.ids import Ids
 from lightsched.api.problem import Refusal
@@ -59,11 +60,19 @@ def test_what_was_sent_is_recognised():
     assert [bytes(raw) for raw in elements(b'[1, {"a": [2, 3]} , "x"]')] == [b"1", b'{"a": [2, 3]}', b'"x"']
 
 
-async def test_a_large_batch_lets_others_have_their_turn(tmp_path):
-    """While it is taken in, the event loop goes round many times: it is not held from beginning to end."""
+@pytest.fixture
+async def face(tmp_path):
+    """A node that runs in this process, as the endpoints see it."""
     node = await Node.open(Settings.load(data=tmp_path))
     running = asyncio.create_task(node.run())
     await node.wait_ready()
+    yield Face(node)
+    node.stop()
+    await running
+
+
+async def test_a_large_batch_lets_others_have_their_turn(face):
+    """While it is taken in, the event loop goes round many times: it is not held from beginning to end."""
     turns = 0
 
     async def count():
@@ -73,12 +82,51 @@ async def test_a_large_batch_lets_others_have_their_turn(tmp_path):
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    events = [
-        json.dumps({"id": f"e{i}", "at": "2027-01-01T00:00:00Z", "payload": "x" * 500}).encode() for i in range(5000)
-    ]
-    response = await _many(Face(node), events, "", later=False)
+    events = [json.dumps({"id": f"e{i}", "in": "1h", "payload": "x" * 500}).encode() for i in range(5000)]
+    response = await _many(face, events, "", later=False)
     counting.cancel()
     assert response.status_code == 201
     assert turns > 20
-    node.stop()
-    await running
+
+
+async def fire(face, topic):
+    event = {"in": "1ms", "topics": [topic]}
+    response = await _many(face, [json.dumps(event).encode()], "", later=False)
+    assert response.status_code == 201
+
+
+async def test_a_group_has_one_reader_at_a_time(face):
+    """A second poll of the same group waits for the first to be answered, for as long as it may."""
+    await fire(face, "other")
+    await fire(face, "work")
+    (delivered,) = await _poll(face, "work", "g", 10, 30)
+    await face.node.log.acknowledge("work", "g", {0: delivered.offset + 1})
+    first = asyncio.create_task(_poll(face, "work", "g", 10, 30))
+    await asyncio.sleep(0)
+    assert face.readers["work", "g"].locked()
+    assert await _poll(face, "work", "g", 10, 0) == []
+    assert len(await _poll(face, "work", "another", 10, 30)) == 1
+    second = asyncio.create_task(_poll(face, "work", "g", 10, 30))
+    await asyncio.sleep(0)
+    await fire(face, "work")
+    assert await first == await second
+    assert len(first.result()) == 1
+
+
+async def test_a_reader_that_leaves_makes_room_for_the_next(face):
+    await fire(face, "work")
+    (delivered,) = await _poll(face, "work", "g", 10, 30)
+    await face.node.log.acknowledge("work", "g", {0: delivered.offset + 1})
+    first = asyncio.create_task(_poll(face, "work", "g", 10, 30))
+    await asyncio.sleep(0)
+    first.cancel()
+    second = asyncio.create_task(_poll(face, "work", "g", 10, 30))
+    await fire(face, "work")
+    assert len(await second) == 1
+    del first, second
+    assert not face.readers
+
+
+async def test_reading_a_topic_does_not_make_it(face):
+    assert await _poll(face, "nothing-here", "g", 10, 0) == []
+    assert "nothing-here" not in face.node.log.catalogue.names

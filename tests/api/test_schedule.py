@@ -1,5 +1,6 @@
 import json
 import re
+import socket
 
 import pytest
 
@@ -95,7 +96,13 @@ def test_a_body_beyond_the_limit_is_413(api):
             yield b"x" * 1024 * 1024
 
     is_problem(api.post("/events", content=endless()), 413)
-    is_problem(api.post("/events", content=b"", headers={"Content-Length": str(10**12)}), 413)
+
+
+def test_a_length_beyond_the_limit_is_refused_before_anything_is_sent(server):
+    host, port = server.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(b"POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
 def test_the_tenant_comes_from_the_request_or_the_event(api, name):

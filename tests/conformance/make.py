@@ -38,12 +38,14 @@ def follow(text: str, partition: int) -> Follow:
     return Follow(TOPICS.events, partition, record(text))
 
 
-def step(partition, text: str, *, topics: tuple[str, ...] = (), inputs: int = 0, full: bool = True) -> Step:
+def step(
+    partition, text: str, *, topics: tuple[str, ...] = (), inputs: int = 0, full: bool = True, now_ms: int = 0
+) -> Step:
     """A step that writes the state and definition of an event, delivers it and, if `full`, emits everything else."""
     store = partition.store
     meta = store.meta
     made = Step(
-        0,
+        now_ms,
         structs.replace(meta, step=meta.step + 1, seq=meta.seq + 1, events_offset=meta.events_offset + inputs),
     )
     name = event(text)

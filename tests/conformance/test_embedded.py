@@ -13,9 +13,9 @@ from lightsched.engine.step import Step
 from lightsched.event.record import Record
 from lightsched.event.topics import DEFAULT as TOPICS
 from lightsched.log.embedded import retention
-from lightsched.log.errors import LogClosed, LogLost, PartitionBroken, PartitionsChanged, PrefixChanged
+from lightsched.log.errors import LogClosed, LogLost, PartitionBroken, PartitionsChanged, PartitionTaken, PrefixChanged
 from lightsched.store import rocks
-from lightsched.store.errors import StoreInUse
+from lightsched.store.errors import StoreInUse, StoreTooNew
 from tests.conformance.conftest import EmbeddedAdapter
 from tests.conformance.make import LONG_S, event, record, step, values
 
@@ -168,6 +168,35 @@ async def test_a_partition_whose_step_failed_refuses_the_next_one(embedded):
         await partition.commit(step(partition, "good"))
 
 
+async def test_an_owner_that_gave_up_cannot_write_any_more(embedded):
+    log = await embedded.open()
+    former = await log.take(0)
+    await former.close()
+    await log.take(0)
+    with pytest.raises(PartitionBroken):
+        await former.commit(step(former, "too late"))
+    await former.close()
+    with pytest.raises(PartitionTaken):
+        await log.take(0)
+
+
+async def test_reading_a_topic_does_not_make_it(embedded):
+    log = await embedded.open()
+    assert await log.fetch("orders", {}, 10, 0.001) == []
+    assert await log.positions("orders", "billing") == {}
+    await log.acknowledge("orders", "billing", {0: 0})
+    assert log.ends("orders") == {0: (0, 0), 1: (0, 0), 2: (0, 0)}
+    assert "orders" not in log.catalogue.names
+
+
+async def test_records_that_cannot_be_appended_leave_no_trace(embedded):
+    log = await embedded.open()
+    with pytest.raises(TypeError):
+        await log.append("orders", 0, [record("one"), object()])
+    assert await log.append("orders", 0, [record("two")]) == 0
+    assert values(await log.fetch("orders", {}, 10, 0)) == ["two"]
+
+
 # crashes
 
 
@@ -308,6 +337,16 @@ def until_idle(log):
 # opening and closing
 
 
+async def test_a_log_of_a_newer_format_is_refused(embedded):
+    log = await embedded.open()
+    batch = rocks.new_batch()
+    batch.put(b"format", b"2", log._rocks.handles["log"])
+    log._rocks.write(batch)
+    await log.close()
+    with pytest.raises(StoreTooNew, match="log format 2, this one knows log format 1"):
+        await embedded.open()
+
+
 async def test_a_log_keeps_the_number_of_partitions_it_was_made_with(embedded):
     await (await embedded.open()).close()
     with pytest.raises(PartitionsChanged, match="made with 3 partitions and cannot be opened with 4"):
@@ -382,7 +421,17 @@ async def drop_all(partition, embedded):
     """Steps enough to look at every topic's partitions once."""
     embedded.now_ms += retention.PACE_MS
     for n in range(20):
-        await partition.commit(step(partition, f"tidy {n}", full=False))
+        await partition.commit(step(partition, f"tidy {n}", full=False, now_ms=embedded.now_ms))
+
+
+async def test_a_clock_that_the_worker_does_not_believe_drops_nothing(embedded):
+    log = await embedded.open(retention_ms=DAY_MS)
+    partition = await log.take(0)
+    await partition.commit(step(partition, "one", now_ms=embedded.now_ms))
+    believed_ms, embedded.now_ms = embedded.now_ms + retention.PACE_MS, embedded.now_ms + 1_000 * DAY_MS
+    for n in range(20):
+        await partition.commit(step(partition, str(n), full=False, now_ms=believed_ms))
+    assert values(await log.fetch(TOPICS.deliveries, {}, 1, 0)) == ["one"]
 
 
 async def test_offsets_go_on_after_everything_was_dropped(embedded):
@@ -440,7 +489,7 @@ async def test_a_topic_is_a_list_whatever_is_written_together_and_dropped(embedd
                 times += [embedded.now_ms] * len(sent)
             case 2:
                 for _ in range(12):
-                    await partition.commit(Step(0, partition.store.meta))
+                    await partition.commit(Step(embedded.now_ms, partition.store.meta))
             case 3:
                 await log.close()
                 log = await embedded.open(retention_ms=1_000)

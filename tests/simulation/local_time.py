@@ -55,7 +55,7 @@ class Stretch(NamedTuple):
 
 @cache
 def stretches(zone: str) -> list[Stretch]:
-    """All the stretches of a zone from `FIRST` to `LAST`: by looking at every minute around every change."""
+    """All the stretches of a zone from `FIRST` to `LAST`: by looking at every minute of every day with a change."""
     info = ZoneInfo(zone)
 
     def offset(at: int) -> int:
@@ -63,10 +63,10 @@ def stretches(zone: str) -> list[Stretch]:
 
     found: list[Stretch] = []
     start = FIRST
-    for hour in range(FIRST, LAST, HOUR):
-        if offset(hour) == offset(hour + HOUR):
+    for day in range(FIRST, LAST, DAY):
+        if offset(day) == offset(day + DAY):
             continue
-        for minute in range(hour, hour + HOUR, MINUTE):
+        for minute in range(day, day + DAY, MINUTE):
             if offset(minute) != offset(minute + MINUTE):
                 found.append(Stretch(start, minute + MINUTE, offset(minute)))
                 start = minute + MINUTE
@@ -200,13 +200,14 @@ class Window:
             self.closes += DAY
         self.days = None if spec.get("days") is None else {_DAYS[name] for name in spec["days"]}
         self.exclude = set(spec.get("exclude", ()))
+        self.on = cache(self._on)
 
     @staticmethod
     def _clock(text: str) -> int:
         hours, minutes = text.split(":")
         return int(hours) * HOUR + int(minutes) * MINUTE
 
-    def on(self, day: int) -> tuple[int, int] | None:
+    def _on(self, day: int) -> tuple[int, int] | None:
         """When it is open, of the day on which it opens."""
         of = date_of(day)
         if self.days is not None and of.isoweekday() % 7 not in self.days:

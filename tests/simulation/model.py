@@ -230,6 +230,7 @@ class Partition:
         self.delivered: list[Delivered] = []  # in this step
         self.answers: list[dict] = []  # in this step
         self.follows: list[dict] = []  # in this step
+        self.outcomes: list[tuple[str, str, int]] = []  # in this step: identity, outcome, revision
         self.dead_letters: list[object] = []  # in this step
         self.seen: Counter = Counter()
         self.seq = 0
@@ -257,7 +258,7 @@ class Partition:
     def step(self, inputs: list[dict], now: int, *, firing: bool) -> None:
         """Inputs, then leases, then waiting runs, then what is due."""
         self.now, self.latest = now, max(self.latest, now)
-        self.delivered, self.answers, self.follows, self.dead_letters = [], [], [], []
+        self.delivered, self.answers, self.follows, self.dead_letters, self.outcomes = [], [], [], [], []
         before, waiting = self._due_entries(), self._waiting()
         for item in inputs:
             if item["topic"] == "reports":
@@ -291,6 +292,7 @@ class Partition:
         event = self.events.get(identity)
         op = command.get("op", "schedule")
         outcome = getattr(self, f"_{op}")(identity, event, command, item["timestamp"])
+        self.outcomes.append((identity, outcome, self.events[identity].revision if identity in self.events else 0))
         self._answer(item, outcome, self.events.get(identity))
 
     def _answer(self, item: dict, outcome: str | None, event: Event | None, ignored: str = "") -> None:
@@ -388,7 +390,7 @@ class Partition:
             return "RESUMED"
         event.paused = False
         if event.repeats and event.due is not None and event.due <= self.now:
-            missed = event.times.between(event.due, self.now + 1)
+            missed = self._missed(event, self.now + 1)
             self._catch_up(event, missed, "pause")
         self._go_on(event)
         return "RESUMED"
@@ -405,6 +407,8 @@ class Partition:
             if len(event.runs) >= self.settings.active_runs:
                 return "QUOTA"
             due = self.now
+            if due < self.latest - self.settings.keep:  # the clock was put back so far that history is of no help
+                due = max([due, *(at + 1 for at in event.dues)])
             while self._taken(event, due):
                 due += 1
             self._new_run(event, due).triggered = True
@@ -459,7 +463,7 @@ class Partition:
         """An event is due: rules 1 to 8."""
         now = self.now
         if event.repeats and event.due < now - LATE:
-            missed = event.times.between(event.due, now - LATE)
+            missed = self._missed(event, now - LATE)
             self._catch_up(event, missed, "late")
         window = event.times.window
         while event.due is not None and event.due < now - LATE and window is not None and not window.open(now):
@@ -494,6 +498,11 @@ class Partition:
             self.note("max_runs reached")
         run = self._new_run(event, due)
         self._start(event, run, waited=False)
+
+    @staticmethod
+    def _missed(event: Event, before: int) -> list[int]:
+        """The due, which may have been moved to an opening, and the fire times after it."""
+        return [event.due, *event.times.between(event.due + 1, before)]
 
     def _catch_up(self, event: Event, missed: list[int], why: str) -> None:
         """Of the missed fire times some still fire: the due becomes the first of them."""

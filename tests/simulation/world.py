@@ -127,6 +127,7 @@ class World:
         }
         self.sent: dict[tuple[str, int], list[Delivered]] = {}  # by the model, to each topic
         self.dead: dict[int, list[bytes | None]] = {number: [] for number in numbers}
+        self.seen_dead: dict[int, list[bytes | None]] = {number: [] for number in numbers}
         self.seen_offsets: dict[tuple[str, int], int] = {}
         self.deliveries: list[dict] = []  # real ones, as executors see them
         self.delivery_ids: set[str] = set()
@@ -464,9 +465,14 @@ class World:
                 expected.forwarded = not follow["then"]
                 self.expected[EVENTS, follow["partition"]].append(expected)
         self.dead[number] += model.dead_letters
+        for identity, outcome, revision in model.outcomes:
+            if outcome == "CANCELLED":
+                self.cancelled[identity] = revision
+            elif outcome == "SCHEDULED":
+                self.cancelled.pop(identity, None)
         for name, times in model.seen.items():
             self.stats[name] += times
-        model.delivered, model.follows, model.dead_letters = [], [], []
+        model.delivered, model.follows, model.dead_letters, model.outcomes = [], [], [], []
         model.seen.clear()
 
     # comparisons
@@ -485,11 +491,6 @@ class World:
             for answer in self.heard.last
         ]
         same("answers", real, model.answers)
-        for answer in self.heard.last:
-            if answer.outcome == "CANCELLED":
-                self.cancelled[answer.identity.decode()] = answer.revision
-            elif answer.outcome == "SCHEDULED":
-                self.cancelled.pop(answer.identity.decode(), None)
 
     def _read_deliveries(self, number: int) -> None:
         """What a partition has delivered since the last look is what the model has."""
@@ -497,6 +498,8 @@ class World:
             if place != number:
                 continue
             start = self.seen_offsets.get((topic, number), 0)
+            if start == len(sent) == self._end(topic, number):
+                continue
             others = {other: 2**62 for other in range(self.setup.partitions) if other != number}
             real = self.run(self.log.fetch(topic, others | {number: start}, 100_000, 0.0))
             expected = sent[start:]
@@ -551,8 +554,13 @@ class World:
             self._compare_history(number)
 
     def _dead_letters(self, number: int) -> list[bytes | None]:
-        others = {other: 2**62 for other in range(self.setup.partitions) if other != number}
-        return [letter.record.value for letter in self.run(self.log.fetch(DEAD_LETTERS, others, 100_000, 0.0))]
+        """All of them; those seen before are not read again."""
+        seen = self.seen_dead[number]
+        if self._end(DEAD_LETTERS, number) > len(seen):
+            others = {other: 2**62 for other in range(self.setup.partitions) if other != number}
+            fresh = self.run(self.log.fetch(DEAD_LETTERS, others | {number: len(seen)}, 100_000, 0.0))
+            seen += [letter.record.value for letter in fresh]
+        return seen
 
     def _compare_history(self, number: int) -> None:
         """Runs that ended are kept for as long as promised; nothing is there that was not."""

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from lightsched import __version__
 from lightsched.api import (
@@ -115,7 +116,14 @@ async def refuse_route(request: Request, error: HTTPException) -> Response:
         403: (FORBIDDEN, str(error.detail)),
     }
     kind, detail = kinds.get(error.status_code, (INVALID, str(error.detail)))
-    return Refusal(kind, detail).response(error.headers)
+    headers = {"Allow": ", ".join(_methods_at(request))} if error.status_code == 405 else error.headers
+    return Refusal(kind, detail).response(headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """The methods of all routes that have this path."""
+    there = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in there for method in getattr(route, "methods", None) or ()})
 
 
 async def refuse_for_now(_request: Request, error: Exception) -> Response:

@@ -4,7 +4,7 @@ from heapq import merge
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from msgspec import Raw
+from msgspec import Meta, Raw
 from pydantic import Field
 
 from lightsched.api.cursor import read_cursor, write_cursor
@@ -18,13 +18,15 @@ from lightsched.engine.explain import explain
 from lightsched.engine.state import Attempt, FinishedRun, Run
 from lightsched.event.model import decoder
 from lightsched.event.schedule import plan_of
-from lightsched.timing import format_utc
+from lightsched.timing import LAST_MS, format_utc
 
 router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
 _EXPLAINED = 20
 _CURSOR = "r"
-_Place = tuple[int, int]
+_Number = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
+_Instant = Annotated[int, Meta(ge=0, le=LAST_MS)]
+_Place = tuple[_Instant, _Number]
 """Due and revision: where a run stands among those of its event."""
 
 
@@ -45,8 +47,6 @@ async def list_runs(id: EventId, face: Running, asked: Annotated[RunParameters, 
     """Unfinished ones included. History is kept for a while (`history.keep`)."""
     _, store, name, state = found(face, id, asked.tenant, asked.key)
     before: _Place | None = None if asked.cursor is None else read_cursor(_CURSOR, asked.cursor, _Place)
-    if before is not None and not all(0 <= number < 1 << 48 for number in before):
-        before = (0, 0)
     finished = [
         ((due_ms, revision), _finished(due_ms, revision, run))
         for (_, due_ms, revision), run in store.runs_of(name, before, asked.limit + 1)

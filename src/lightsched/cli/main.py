@@ -8,7 +8,6 @@ import typer
 from lightsched import __version__
 from lightsched.cli import serving
 from lightsched.errors import LightschedError
-from lightsched.node.settings import BadSettings
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -37,7 +36,7 @@ def root(
         typer.Option("--version", help="Show the version and leave.", is_eager=True, callback=_show),
     ] = False,
 ) -> None:
-    """What all commands share."""
+    """An event scheduler: hand it an event, it is delivered once, on time, to a topic."""
 
 
 def main() -> NoReturn:
@@ -45,6 +44,8 @@ def main() -> NoReturn:
     try:
         app()
     except LightschedError as error:
+        from lightsched.node.settings import BadSettings  # noqa: PLC0415 - it takes long, and is here by now
+
         typer.echo(f"lightsched: {error}", err=True)
         sys.exit(WRONG_USAGE if isinstance(error, BadSettings) else FAILED)
     sys.exit(DONE)

@@ -1,4 +1,7 @@
-"""How is lightsched started? `dev` on one's own machine, `serve` as a node that settings describe."""
+"""How is lightsched started? `dev` on one's own machine, `serve` as a node that settings describe.
+
+What only a server needs is imported when one is started: that takes a second, and other commands should not wait.
+"""
 
 import asyncio
 import logging
@@ -9,10 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from lightsched import __version__
-from lightsched.api import server
-from lightsched.api.parameters import BASE
-from lightsched.node.garbage import collect_seldom
-from lightsched.node.settings import Settings
 
 USUAL_FILE = Path("lightsched.yml")
 
@@ -26,7 +25,7 @@ def dev(data: Data = None, port: Port = None, host: Host = None) -> None:
 
     Settings come from LIGHTSCHED_… variables and from the flags.
     """
-    run(Settings.load(**_flags(data, port, host)))
+    run(None, _flags(data, port, host))
 
 
 def serve(
@@ -39,23 +38,28 @@ def serve(
 ) -> None:
     """Start a node as its settings say: from a file, LIGHTSCHED_… variables and flags, the later the stronger."""
     file = USUAL_FILE if config is None and USUAL_FILE.is_file() else config
-    run(Settings.load(file, **_flags(data, port, host)))
+    run(file, _flags(data, port, host))
 
 
-def run(settings: Settings) -> None:
+def run(file: Path | None, flags: dict[str, Any]) -> None:
     """Run a node until it is stopped."""
+    from lightsched.api import server  # noqa: PLC0415
+    from lightsched.node.garbage import collect_seldom  # noqa: PLC0415
+    from lightsched.node.settings import Settings  # noqa: PLC0415
+
+    settings = Settings.load(file, **flags)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(server.serve(settings, lambda address: _announce(address, settings)))
+        runner.run(server.serve(settings, lambda address: _announce(address, settings.data)))
 
 
-def _announce(address: str, settings: Settings) -> None:
+def _announce(address: str, data: Path) -> None:
     lines = (
-        f"lightsched {__version__} is running, its data is in {settings.data.absolute()}",
+        f"lightsched {__version__} is running, its data is in {data.absolute()}",
         f"  page  {address}/",
-        f"  API   {address}{BASE}",
+        f"  API   {address}/api/v1",
         f"  docs  {address}/docs",
         "Stop it with Ctrl-C.",
     )

@@ -66,16 +66,7 @@ def schedule(draft: Draft, command: Command) -> None:
 def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: bytes) -> State:
     name, event, appended_ms = command.identity, command.event, command.appended_ms
     due_ms = first_due(event, name, appended_ms)
-    state = State(
-        revision=1,
-        status=Status.NOT_STARTED,
-        created_ms=appended_ms,
-        appended_ms=appended_ms,
-        fingerprint=fingerprint,
-        seq=draft.seq(),
-        priority=event.priority,
-        due_ms=due_ms,
-    )
+    state = State(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms)
     if old is not None:
         why = f"revision {old.revision + 1} has taken its place"
         old = drop_runs(draft, name, old, why)
@@ -193,11 +184,22 @@ def _sooner(draft: Draft, state: State, event: Event) -> State:
 def _once_more(draft: Draft, name: Identity, state: State, event: Event) -> State:
     """One more run of a recurrence, due now, or as soon after as no other run of it is, was or will be due."""
     plan = plan_of(event, name, state.appended_ms)
-    due_ms = max(draft.now_ms, state.newest_due_ms + 1)
-    while due_ms == state.due_ms or plan.after(due_ms - 1) == due_ms:
+    due_ms = draft.now_ms
+    if due_ms < draft.meta.clock_ms - draft.rules.limits.keep_ms:  # put back so far that history has forgotten it
+        due_ms = max(due_ms, state.newest_due_ms + 1)
+    while due_ms == state.due_ms or plan.after(due_ms - 1) == due_ms or _has_run(draft, name, state, due_ms):
         due_ms += 1
     run = structs.replace(new_run(draft, state, event, due_ms), triggered=True)
-    return structs.replace(state, newest_due_ms=due_ms, runs=(*state.runs, run))
+    return structs.replace(state, newest_due_ms=max(due_ms, state.newest_due_ms), runs=(*state.runs, run))
+
+
+def _has_run(draft: Draft, name: Identity, state: State, due_ms: int) -> bool:
+    """Is there a run of this revision that was due then? After `newest_due_ms` there is none."""
+    if due_ms > state.newest_due_ms:
+        return False
+    if any(run.due_ms == due_ms and run.revision == state.revision for run in state.runs):
+        return True
+    return (name, due_ms, state.revision) in draft.step.runs or draft.view.ran(name, due_ms, state.revision)
 
 
 def _too_late(draft: Draft, command: Command, state: State) -> str:

@@ -14,7 +14,7 @@ from lightsched.engine.step import Answer, DeadLetter, Step, Totals, Transition
 from lightsched.engine.view import Entry, View
 from lightsched.event.command import Command
 from lightsched.event.delivery import Emitter
-from lightsched.event.identity import Identity, parts, tenant_of
+from lightsched.event.identity import Identity, SEPARATOR, parts, tenant_of
 from lightsched.event.model import Event, decoder
 from lightsched.event.record import Appended
 from lightsched.event.status import FINAL, TRANSITIONS, Outcome, Signal, Status
@@ -175,35 +175,25 @@ class Draft:
         self, command: Command, outcome: Outcome, state: State | None, before: State | None, error: str = ""
     ) -> None:
         """The one definite outcome of a command, to whoever asked and on the audit."""
-        step = self.step
-        status = None if state is None else state.status
-        step.answers.append(
-            Answer(
-                topic=command.topic,
-                offset=command.offset,
-                outcome=outcome,
-                identity=command.identity,
-                status=status,
-                next_ms=None if state is None else next_ms(state),
-                revision=0 if state is None else state.revision,
-                error=error,
+        step, name = self.step, command.identity
+        tenant, key, id_ = name.decode().split(SEPARATOR)
+        was = "" if before is None else before.status
+        reason = error or command.reason
+        if state is None:
+            step.answers.append(Answer(command.topic, command.offset, outcome, name, None, None, 0, error))
+            step.audit.append(
+                Transition(self.at, command.op, tenant, key, id_, outcome, command.who, 0, was, reason=reason)
             )
+            return
+        revision, status = state.revision, state.status
+        step.answers.append(
+            Answer(command.topic, command.offset, outcome, name, status, next_ms(state), revision, error)
         )
-        tenant, key, id_ = parts(command.identity)
         step.audit.append(
             Transition(
-                at=self.at,
-                what=command.op,
-                tenant=tenant,
-                key=key,
-                id=id_,
-                outcome=outcome,
-                who=command.who,
-                revision=0 if state is None else state.revision,
-                before="" if before is None else before.status,
-                after=status or "",
-                due=0 if state is None or state.due_ms is None else state.due_ms,
-                reason=error or command.reason,
+                *(self.at, command.op, tenant, key, id_, outcome, command.who, revision, was, status),
+                due=state.due_ms or 0,
+                reason=reason,
             )
         )
 

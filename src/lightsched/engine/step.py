@@ -46,8 +46,7 @@ class Meta(msgspec.Struct, array_like=True):
     clock_ms: int = 0  # the latest `now` of a step
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct, gc=False):
     """The outcome of one input record."""
 
     topic: str

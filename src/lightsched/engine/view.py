@@ -47,3 +47,6 @@ class View(Protocol):
 
     def runs_before(self, identity: Identity, due_ms: int, limit: int) -> list[RunKey]:
         """Finished runs of an event that were due before, oldest first."""
+
+    def ran(self, identity: Identity, due_ms: int, revision: int) -> bool:
+        """Does history hold this run of an event?"""

@@ -86,7 +86,7 @@ def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> 
             problems.append(Problem(name, "holds a control or other unprintable character: use printable ones only"))
     if event.id.startswith(AUTO) and not trusted_id and event.op is Op.SCHEDULE:
         problems.append(Problem("id", f"the prefix `{AUTO}` is reserved for ids that lightsched assigns: use another"))
-    if not TENANT.fullmatch(event.tenant):
+    if event.tenant != "default" and not TENANT.fullmatch(event.tenant):
         problems.append(
             Problem("tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first")
         )

@@ -42,8 +42,7 @@ CHOICES = {
 }
 
 
-@dataclass(slots=True)
-class Command:
+class Command(msgspec.Struct, gc=False):
     """What is asked of an event, checked."""
 
     op: Op
@@ -109,16 +108,16 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         event.key = _record_key(record) or event.id
     check(event, limits, appended.timestamp_ms, trusted_id=assigned)
     return Command(
-        op=event.op,
-        identity=identity(event.tenant, event.key, event.id),
-        event=event,
-        appended_ms=appended.timestamp_ms,
-        topic=appended.topic,
-        offset=appended.offset,
-        home=home(tenants.get(event.tenant, DEFAULT_TENANT), event, partitions),
-        record=record,
-        who=headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
-        reason=event.reason,
+        event.op,
+        identity(event.tenant, event.key, event.id),
+        event,
+        appended.timestamp_ms,
+        appended.topic,
+        appended.offset,
+        home(tenants.get(event.tenant, DEFAULT_TENANT), event, partitions) if partitions > 1 else 0,
+        record,
+        headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
+        event.reason,
     )
 
 
@@ -181,9 +180,5 @@ def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
         event.type = _PLAIN.type
     if event.look_back == _PLAIN.look_back:
         event.look_back = _PLAIN.look_back
-    if event.type == "event":  # a default that was spelled out: msgspec leaves out the default object, not its equal
-        event.type = "event"
-    if event.look_back == "60m":
-        event.look_back = "60m"
     definition = encoder.encode(event)
     return definition, sha256(definition).digest()[:_FINGERPRINT_BYTES]

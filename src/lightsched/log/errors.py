@@ -20,7 +20,7 @@ class PartitionTaken(LightschedError):
 
 
 class PartitionBroken(LightschedError):
-    """A step of partition {partition} could not be written: close the partition and take it again."""
+    """Partition {partition} was given up, or a step of it could not be written: close it and take it again."""
 
 
 class NoSuchPartition(LightschedError):

@@ -57,6 +57,7 @@ _FORMAT, _META, _CURSORS, _REBUILDING = b"format", b"meta", b"cursors", b"rebuil
 _NO_ENTRIES: Entries = []
 _COUNTED_AT_ONCE = 10_000
 _REBUILT_AT_ONCE = 1_000
+_SEQS_KEPT = 50_000
 
 
 class Store:
@@ -99,6 +100,10 @@ class Store:
 
     def states(self, identities: Sequence[Identity]) -> list[State | None]:
         """The states of many events, in the order asked."""
+        self._bound_seqs()
+        return self._read_states(identities)
+
+    def _read_states(self, identities: Sequence[Identity]) -> list[State | None]:
         prefix, decode, seqs = self._prefix, values.decode_state, self._seqs
         found: list[State | None] = []
         for name, value in zip(identities, self._get(STATES, [prefix + name for name in identities]), strict=True):
@@ -112,10 +117,11 @@ class Store:
 
     def definitions(self, identities: Sequence[Identity]) -> list[bytes | None]:
         """The definitions of many events, in the order asked. Fastest for those whose states were just read."""
+        self._bound_seqs()
         seqs = self._seqs
         unread = [name for name in identities if name not in seqs]
         if unread:
-            self.states(unread)
+            self._read_states(unread)
         known = [name for name in identities if name in seqs]
         partition = self.partition
         found = self._get(DEFINITIONS, [definition_key(partition, seqs[name]) for name in known])
@@ -123,6 +129,10 @@ class Store:
             return found
         by_name = dict(zip(known, found, strict=True))
         return [by_name.get(name) for name in identities]
+
+    def _bound_seqs(self) -> None:
+        if len(self._seqs) > _SEQS_KEPT:
+            self._seqs.clear()
 
     def due(self, until_ms: int, limit: int) -> list[Entry]:
         """Entries with due ≤ until, in firing order: priority, due, arrival."""
@@ -172,6 +182,10 @@ class Store:
                 break
             found.append((identity, due, revision))
         return found
+
+    def ran(self, identity: Identity, due_ms: int, revision: int) -> bool:
+        """Does history hold this run of an event?"""
+        return self._family[RUNS].get(run_key(self.partition, identity, due_ms, revision)) is not None
 
     # what else is read
 

@@ -14,12 +14,14 @@ from lightsched.event.topics import Topics
 from lightsched.log.embedded.families import INPUTS, LOG, OUTPUTS
 from lightsched.log.embedded.topic import OFFSET, TopicPartition
 from lightsched.log.errors import NoSuchPartition, PartitionsChanged, PrefixChanged, TooManyTopics
+from lightsched.store.errors import StoreTooNew
 from lightsched.store.rocks import Rocks, new_batch
 
 MAX_TOPICS = 1_000
+VERSION = 1  # of the families of the log; those of the stores have their own
 
 _NUMBER = Struct(">H")
-_PARTITIONS, _PREFIX = b"partitions", b"prefix"
+_FORMAT, _PARTITIONS, _PREFIX = b"format", b"partitions", b"prefix"
 _TOPIC, _FIRST, _GROUP = b"topic\0", b"first\0", b"group\0"
 
 
@@ -42,10 +44,13 @@ class Catalogue:
         found = self._topics.get(name)
         return self._make(name) if found is None else found
 
+    def find(self, name: str) -> list[TopicPartition]:
+        """The partitions of a topic; none if there is no such topic. Reading makes no topics."""
+        return self._topics.get(name, [])
+
     def partition(self, name: str, number: int) -> TopicPartition:
-        """One partition of a topic."""
-        if not 0 <= number < self._partitions:
-            raise NoSuchPartition(partition=number, topic=name, partitions=self._partitions)
+        """One partition of a topic; it is made if it is new."""
+        self._check_number(name, number)
         return self.topic(name)[number]
 
     @property
@@ -82,8 +87,12 @@ class Catalogue:
     def move(self, batch: WriteBatch, topic: str, group: str, positions: Mapping[int, int]) -> None:
         """Move a group."""
         for number, offset in positions.items():
-            self.partition(topic, number)
+            self._check_number(topic, number)
             batch.put(_group_key(topic, group) + _NUMBER.pack(number), OFFSET.pack(offset), self._rocks.handles[LOG])
+
+    def _check_number(self, name: str, number: int) -> None:
+        if not 0 <= number < self._partitions:
+            raise NoSuchPartition(partition=number, topic=name, partitions=self._partitions)
 
     def _check(self) -> None:
         """A log is opened the way it was made."""
@@ -92,8 +101,12 @@ class Catalogue:
             batch = new_batch()
             batch.put(_PARTITIONS, str(self._partitions).encode(), self._rocks.handles[LOG])
             batch.put(_PREFIX, self._names.prefix.encode(), self._rocks.handles[LOG])
+            batch.put(_FORMAT, str(VERSION).encode(), self._rocks.handles[LOG])
             self._rocks.write(batch)
             return
+        version = int(self._family.get(_FORMAT, b"1"))  # type: ignore[arg-type]
+        if version > VERSION:
+            raise StoreTooNew(path=self._rocks.path, found=f"log format {version}", known=f"log format {VERSION}")
         if int(stored) != self._partitions:
             raise PartitionsChanged(path=self._rocks.path, found=int(stored), wanted=self._partitions)
         prefix = self._family.get(_PREFIX).decode()  # type: ignore[union-attr]

@@ -16,6 +16,7 @@ from lightsched.log.embedded.catalogue import Catalogue
 from lightsched.log.embedded.families import FAMILIES
 from lightsched.log.embedded.partition import EmbeddedPartition
 from lightsched.log.embedded.retention import Retention
+from lightsched.log.embedded.signal import Signal
 from lightsched.log.embedded.sync import SharedSync
 from lightsched.log.embedded.topic import TopicPartition
 from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken
@@ -56,7 +57,7 @@ class EmbeddedLog:
         self._taken: dict[int, EmbeddedPartition] = {}
         self._sync = SharedSync(self._sync_now, self._begin_sync, self._finish_sync)
         self._unsynced: dict[TopicPartition, None] = {}
-        self._fetching: dict[str, list[asyncio.Future[None]]] = {}
+        self._visible: dict[str, Signal] = {}  # topic → what its subscribers wait for
         self._closed = False
 
     @classmethod
@@ -120,11 +121,14 @@ class EmbeddedLog:
         self.check()
         target = self.catalogue.partition(topic, partition)
         batch = new_batch()
-        now_ms = self.clock_ms()
         first = target.end
-        for record in records:
-            target.stage(record)
-        target.seal(batch, now_ms)
+        try:
+            for record in records:
+                target.stage(record)
+            target.seal(batch, self.clock_ms())
+        except BaseException:
+            target.unstage()
+            raise
         self.write(batch, (target,), "append")
         return first
 
@@ -136,16 +140,17 @@ class EmbeddedLog:
         found = self._fetch(topic, positions, limit)
         if found or wait_s <= 0:
             return found
-        loop = asyncio.get_running_loop()
+        visible = self._visible.setdefault(topic, Signal())
         try:
             async with asyncio.timeout(wait_s):
                 while not found and not self._closed:
-                    more: asyncio.Future[None] = loop.create_future()
-                    self._fetching.setdefault(topic, []).append(more)
-                    await more
+                    await visible.wait()
                     found = self._fetch(topic, positions, limit)
         except TimeoutError:
             return []
+        finally:
+            if not visible.waited_for:
+                self._visible.pop(topic, None)
         return found
 
     async def positions(self, topic: str, group: str) -> dict[int, int]:
@@ -163,7 +168,10 @@ class EmbeddedLog:
 
     def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """Partition → the first offset of a topic's records and the one after its last durable one."""
-        return {partition.number: (partition.first, partition.readable) for partition in self.catalogue.topic(topic)}
+        found = self.catalogue.find(topic)
+        return {number: (0, 0) for number in range(self.partitions)} | {
+            partition.number: (partition.first, partition.readable) for partition in found
+        }
 
     async def close(self) -> None:
         """Finish what is under way and let go of the directory."""
@@ -218,7 +226,7 @@ class EmbeddedLog:
             return []
         waiting = [
             (partition.readable - start, partition, start)
-            for partition in self.catalogue.topic(topic)
+            for partition in self.catalogue.find(topic)
             if (start := max(positions.get(partition.number, 0), partition.first)) < partition.readable
         ]
         waiting.sort(key=lambda each: each[0])
@@ -245,17 +253,14 @@ class EmbeddedLog:
         self.reach("before visible")
         for partition, end in covered:
             partition.readable = end
-            for more in self._fetching.pop(partition.topic, ()):
-                if not more.done():
-                    more.set_result(None)
+            if (visible := self._visible.get(partition.topic)) is not None:
+                visible.give()
         self.reach("after visible")
 
     def _let_go(self) -> None:
         self._closed = True
-        for waiting in self._fetching.values():
-            for more in waiting:
-                if not more.done():
-                    more.set_result(None)
+        for visible in self._visible.values():
+            visible.give()
         for taken in self._taken.values():
             taken.wake()
         self._taken.clear()

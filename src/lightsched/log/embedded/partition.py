@@ -27,7 +27,7 @@ class EmbeddedPartition:
         self._reports = log.catalogue.partition(log.topics.reports, number)
         self._next_event = store.meta.events_offset
         self._next_report = store.meta.reports_offset
-        self._broken = False  # a step could not be made into a batch: the store in memory is no longer that on disk
+        self._broken = False  # given up, or the store in memory is no longer the one on disk
         self._awake = asyncio.Event()
         self._events.on_written = self._reports.on_written = self.wake
 
@@ -80,7 +80,7 @@ class EmbeddedPartition:
                 partition.seal(batch, now_ms)
             log.retention.drop_consumed(batch, self._events, step.meta.events_offset)
             log.retention.drop_consumed(batch, self._reports, step.meta.reports_offset)
-            log.retention.drop_old(batch, now_ms)
+            log.retention.drop_old(batch, step.now_ms)  # a time the worker believes, unlike the clock's
         except BaseException:
             self._broken = True
             for partition in touched.values():
@@ -91,6 +91,7 @@ class EmbeddedPartition:
 
     async def close(self) -> None:
         """Give the partition up."""
+        self._broken = True
         self._events.on_written = self._reports.on_written = None
         self._log.give_up(self)
 

@@ -77,7 +77,8 @@ class SharedSync(Generic[Covered]):
         self._running = False
         try:
             done.result()
-            self._finish(covered)
+            if self.failure is None:
+                self._finish(covered)
         except BaseException as error:  # noqa: BLE001 - whatever it was, the waiters get it and nothing goes on
             self.fail(error)
         if self.failure is not None:
