@@ -52,10 +52,10 @@ def test_what_was_sent_is_recognised():
     assert is_array(b" \n\t[1]")
     assert not is_array(b"")
     assert not is_array(b'{"a": []}')
-    assert is_ndjson(b"", "application/x-ndjson; charset=utf-8")
-    assert is_ndjson(b"{}\n{}", "application/json")
-    assert not is_ndjson(b"{}\n\n", "application/json")
-    assert not is_ndjson(b'{\n"id": 1}', "application/json")
+    assert is_ndjson(b"", b"application/x-ndjson; charset=utf-8")
+    assert is_ndjson(b"{}\n{}", b"application/json")
+    assert not is_ndjson(b"{}\n\n", b"application/json")
+    assert not is_ndjson(b'{\n"id": 1}', b"application/json")
     assert list(lines(b"a\r\n\n b \nc")) == [b"a", b"", b"b", b"c"]
     assert [bytes(raw) for raw in elements(b'[1, {"a": [2, 3]} , "x"]')] == [b"1", b'{"a": [2, 3]}', b'"x"']
 

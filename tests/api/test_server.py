@@ -12,6 +12,10 @@ import psutil
 import pytest
 
 from lightsched import __version__
+from lightsched.api.server import serve
+from lightsched.log.errors import LogLost
+from lightsched.node.node import Node
+from lightsched.node.settings import Settings
 from tests.api.conftest import STOPS_WITHIN_S, eventually, started
 
 
@@ -109,6 +113,29 @@ def test_long_polls_end_when_it_stops(tmp_path):
 def polls_under_way(process):
     """Connections to the server, less the idle one."""
     return sum(found.status == psutil.CONN_ESTABLISHED for found in psutil.Process(process.pid).net_connections()) - 1
+
+
+def test_a_second_signal_stops_it_at_once(tmp_path):
+    """Although a client has not sent all of its request yet, which the first one waits for."""
+    with started(tmp_path, expect_exit=128 + signal.SIGINT) as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            slow.sendall(b"POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            eventually(lambda: polls_under_way(process) >= 0)
+            assert httpx.get(f"{address}/healthz").status_code == 200
+            process.send_signal(signal.SIGINT)
+            eventually(lambda: "stopping" in (tmp_path / "said").read_text())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(STOPS_WITHIN_S) == 128 + signal.SIGINT
+
+
+async def test_a_log_that_is_lost_ends_it_with_the_reason(tmp_path, monkeypatch):
+    async def run(_node):
+        raise LogLost(path=tmp_path, why="the disk is full")
+
+    monkeypatch.setattr(Node, "run", run)
+    with pytest.raises(LogLost, match="the disk is full"):
+        await serve(Settings.load(data=tmp_path, http={"port": 0}), print)
 
 
 def test_settings_come_from_file_environment_and_flags(tmp_path):

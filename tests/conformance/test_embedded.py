@@ -192,7 +192,7 @@ async def test_reading_a_topic_does_not_make_it(embedded):
 async def test_records_that_cannot_be_appended_leave_no_trace(embedded):
     log = await embedded.open()
     with pytest.raises(TypeError):
-        await log.append("orders", 0, [record("one"), object()])
+        await log.append("orders", 0, [record("one"), Record(b"key", ["no bytes", object()])])
     assert await log.append("orders", 0, [record("two")]) == 0
     assert values(await log.fetch("orders", {}, 10, 0)) == ["two"]
 

@@ -444,6 +444,21 @@ class Partition:
             ]
         return sorted(entries, key=lambda entry: entry[:3])
 
+    def next_due(self) -> int | None:
+        """When there is something to do next."""
+        times = []
+        for event in self.events.values():
+            if event.due is not None and not event.paused:
+                times.append(event.due)
+            if event.forget is not None:
+                times.append(event.forget)
+            for run in event.runs:
+                if run.phase == "out" or (run.phase == "retry" and (run.triggered or not event.paused)):
+                    times.append(run.at)
+                elif run.phase != "retry" and run.expires:
+                    times.append(run.expires)
+        return min(times, default=None)
+
     def _fire_due(self, before: list[tuple]) -> None:
         """A step takes so many entries: what was due before it, or because of it. What it has made void counts."""
         most = self.settings.step_fires

@@ -31,7 +31,6 @@ from lightsched.api.problem import FORBIDDEN, INTERNAL, INVALID, NOT_FOUND, UNAV
 from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.log.errors import LogClosed, LogLost
 from lightsched.node.node import Node, NodeStopped, PartitionLost
-from lightsched.timing import TimingError
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +69,6 @@ def _answer_errors(app: FastAPI) -> None:
     app.exception_handler(HTTPException)(refuse_route)
     for error in (NodeStopped, PartitionLost, LogClosed, LogLost):
         app.exception_handler(error)(refuse_for_now)
-    app.exception_handler(TimingError)(refuse_timing)
     app.exception_handler(Exception)(unexpected)
 
 
@@ -82,11 +80,6 @@ async def refuse(_request: Request, error: Refusal) -> Response:
 async def refuse_event(_request: Request, error: InvalidEvent) -> Response:
     """An event, a report or a name makes no sense."""
     return Refusal(INVALID, str(error), error.problems).response()
-
-
-async def refuse_timing(_request: Request, error: TimingError) -> Response:
-    """A time, a zone or a schedule makes no sense."""
-    return Refusal(INVALID, str(error)).response()
 
 
 async def refuse_parameters(_request: Request, error: RequestValidationError) -> Response:

@@ -11,14 +11,24 @@ from lightsched.api.problem import INVALID, TOO_LARGE, Refusal
 NDJSON: Final = "application/x-ndjson"
 _NDJSON_TYPES = frozenset({NDJSON, "application/ndjson", "application/jsonl", "application/x-jsonlines"})
 _WHITESPACE = b" \t\r\n"
+_MOST_DIGITS = 20
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _any = msgspec.json.Decoder(msgspec.Raw)
 
 
+def header(request: Request, name: bytes) -> bytes:
+    """A header's value, empty if it is not there. The name in lower case."""
+    for given, value in request.scope["headers"]:
+        if given == name:
+            found: bytes = value
+            return found
+    return b""
+
+
 async def read_body(request: Request, most: int) -> bytes:
     """The whole body; more than `most` bytes are refused, as soon as that is known."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
+    length = header(request, b"content-length")
+    if length.isdigit() and int(length[:_MOST_DIGITS]) > most:
         raise _too_large(most)
     chunks: list[bytes] = []
     size = 0
@@ -44,9 +54,9 @@ def is_array(body: bytes) -> bool:
     return body.lstrip(_WHITESPACE)[:1] == b"[" if body[:1] in b" \t\r\n" else body[:1] == b"["
 
 
-def is_ndjson(body: bytes, content_type: str) -> bool:
+def is_ndjson(body: bytes, content_type: bytes) -> bool:
     """One JSON value a line: said so, or several lines of which the first is complete."""
-    if content_type.partition(";")[0].strip().lower() in _NDJSON_TYPES:
+    if content_type.partition(b";")[0].strip().lower().decode("latin-1") in _NDJSON_TYPES:
         return True
     end = body.find(b"\n")
     if end < 0 or not body[end:].strip(_WHITESPACE):

@@ -88,7 +88,7 @@ async def _command(face: Face, op: Op, id: str, which: Which, reason: str) -> Re
     target = target_of(face, id, which.tenant, which.key)
     event = Event(op=op, id=target.id, key=target.key, tenant=target.tenant, reason=reason)
     check(event, face.limits, face.now_ms)
-    (result,) = await face.node.submit(face.names.events, [(face.home(event), record_of(event))])
+    result = await face.commands.submit(face.home(event), record_of(event))
     if result.outcome is Outcome.NOT_FOUND:
         raise not_found(target)
     return outcome_response(target.id, target.tenant, result)

@@ -35,7 +35,7 @@ GROUP = re.compile(r"[A-Za-z0-9._-]{1,200}")
 LONGEST_WAIT_MS = 60_000
 MOST_BYTES = 8 * 1024 * 1024
 """Of one answer, roughly; a larger delivery comes alone."""
-_FETCHED_AT_ONCE = 50
+_FETCHED_AT_ONCE = 25
 _LOOK_AGAIN_S = 0.25
 _CURSOR = "d"
 _ack = msgspec.json.Decoder(Ack)

@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 
 from lightsched.api.ids import Ids
 from lightsched.api.problem import UNAVAILABLE, Refusal
+from lightsched.api.together import Together
 from lightsched.event.identity import Identity, identity
 from lightsched.event.model import Event
 from lightsched.event.tenant import home
@@ -25,6 +26,8 @@ class Face:
         self.limits = self.rules.limits
         self.names = self.limits.names
         self.ids = Ids()
+        self.commands = Together(node, self.names.events)
+        self.reports = Together(node, self.names.reports)
         self.started_ms = node.clock.wall_ms()
         self.stopping = asyncio.Event()
         self.forecasting = asyncio.Lock()

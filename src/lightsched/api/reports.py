@@ -39,8 +39,7 @@ async def post_report(request: Request) -> Response:
     if not 0 <= name.partition < face.node.log.partitions:
         raise invalid_field("delivery", "names a partition that is not here: send it to where the delivery came from")
     _, key, _ = parts(name.identity)
-    record = Record(key.encode(), body)
-    (result,) = await face.node.submit(face.names.reports, [(name.partition, record)])
+    result = await face.reports.submit(name.partition, Record(key.encode(), body))
     if result.outcome is Outcome.INVALID:
         raise Refusal(INVALID, result.error)
     if result.ignored == WRONG_TOKEN:

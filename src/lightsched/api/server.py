@@ -83,8 +83,11 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
                 group.create_task(node.run(), name="node")
                 group.create_task(serve_requests(), name="http")
                 saying = group.create_task(say_when_ready(), name="ready")
-        except* LightschedError as failures:
-            raise _first(failures) from None
+        except BaseExceptionGroup as failures:
+            said, unexpected = failures.split(LightschedError)
+            if said is None or unexpected is not None:
+                raise
+            raise _first(said) from None
 
 
 def bind(http: HttpSettings) -> socket.socket:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 from msgspec import UNSET, Raw
 
-from lightsched.api.body import elements, is_array, is_ndjson, lines, read_body
+from lightsched.api.body import elements, header, is_array, is_ndjson, lines, read_body
 from lightsched.api.direct import Direct
 from lightsched.api.documents import EVENT_BODY, PREFER, TENANT, described, refusals
 from lightsched.api.face import Face, running_now
@@ -108,10 +108,10 @@ async def post_events(request: Request) -> Response:
     face = running_now(request)
     tenant = _tenant_of(request)
     body = await read_body(request, face.settings.limits.body)
-    later = "respond-async" in request.headers.get("prefer", "").lower()
+    later = b"respond-async" in header(request, b"prefer").lower()
     if is_array(body):
         return await _many(face, elements(body), tenant, later=later)
-    if is_ndjson(body, request.headers.get("content-type", "")):
+    if is_ndjson(body, header(request, b"content-type")):
         return await _many(face, await _lines(face, body), tenant, later=later)
     return await _one(face, body, tenant, later=later)
 
@@ -137,11 +137,10 @@ async def _one(face: Face, body: bytes, tenant: str, *, later: bool) -> Response
     except InvalidEvent as error:
         kind = TOO_LARGE if _is_too_large(face, body, error) else INVALID
         raise Refusal(kind, f"{error}", error.problems, outcome=Outcome.INVALID) from None
-    placed = [(prepared.partition, prepared.record)]
     if later:
         await face.node.log.append(face.names.events, prepared.partition, [prepared.record])
         return answer(Taken(id=prepared.id, tenant=prepared.tenant), 202, {"Preference-Applied": "respond-async"})
-    (result,) = await face.node.submit(face.names.events, placed)
+    result = await face.commands.submit(prepared.partition, prepared.record)
     return outcome_response(prepared.id, prepared.tenant, result)
 
 
@@ -194,13 +193,15 @@ async def _many(face: Face, items: Sequence[Raw | bytes], tenant: str, *, later:
         raise _too_many(face.settings.limits.batch)
     turns = Turns()
     batch = _Batch(face, later=later)
+    now_ms = face.now_ms
     for index, raw in enumerate(items):
         try:
-            batch.add(index, prepare(face, bytes(raw), tenant, face.now_ms))
+            batch.add(index, prepare(face, bytes(raw), tenant, now_ms))
         except InvalidEvent as error:
             batch.refuse(index, error)
         if turns.over():
             await turns.rest()
+            now_ms = face.now_ms
     return await batch.finish(turns)
 
 

@@ -15,9 +15,11 @@ from lightsched import __version__
 
 USUAL_FILE = Path("lightsched.yml")
 
-Data = Annotated[Path | None, typer.Option(help="Directory that keeps everything. [default: .lightsched]")]
-Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one. [default: 8080]")]
-Host = Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")]
+Data = Annotated[Path | None, typer.Option(help="Directory that keeps everything.", show_default=".lightsched")]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.", show_default="8080")
+]
+Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 
 
 def dev(data: Data = None, port: Port = None, host: Host = None) -> None:
@@ -30,7 +32,7 @@ def dev(data: Data = None, port: Port = None, host: Host = None) -> None:
 
 def serve(
     config: Annotated[
-        Path | None, typer.Option(help="The settings. [default: lightsched.yml in this directory, if there is one]")
+        Path | None, typer.Option(help="The settings.", show_default="lightsched.yml, if there is one here")
     ] = None,
     data: Data = None,
     port: Port = None,

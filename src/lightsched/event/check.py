@@ -247,9 +247,9 @@ def _check_sizes(field: str, values: dict[str, str], most: int, most_bytes: int,
         problems.append(Problem(field, f"is larger than {most_bytes} bytes: shorten it"))
 
 
-def _try(problems: list[Problem], field: str, parse: Callable[P, T], *values: P.args, **_none: P.kwargs) -> T | None:
+def _try(problems: list[Problem], field: str, parse: Callable[P, T], *values: P.args, **named: P.kwargs) -> T | None:
     try:
-        return parse(*values)
+        return parse(*values, **named)
     except TimingError as error:
         problems.append(Problem(field, str(error)))
         return None

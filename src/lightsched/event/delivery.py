@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from lightsched.event.identity import Identity, identity, parts
 from lightsched.event.model import Event
-from lightsched.event.record import Record
+from lightsched.event.record import Headers, Record
 from lightsched.timing import format_utc
 
 SOURCE = "/lightsched"
@@ -106,7 +106,7 @@ class Emitter:
         run = b"%d:%b/%b/%b/%d/%d#" % (self._partition, tenant, where, _quoted(id_), revision, due_ms)
         delivery = b"%b%d" % (run, attempt)
         mark = self._mark(delivery)
-        headers = (
+        headers: Headers = (
             *self._first,
             ("ce_id", delivery),
             ("ce_type", event.type.encode()),

@@ -41,10 +41,11 @@ class NodeStopped(LightschedError):
 class Node:
     """One process's share of the work."""
 
-    def __init__(self, settings: Settings, log_: EmbeddedLog, clock: Clock) -> None:
+    def __init__(self, settings: Settings, log_: EmbeddedLog, clock: Clock, guard: ClockGuard) -> None:
         self.settings = settings
         self.log = log_
         self.clock = clock
+        self.guard = guard  # the only one: whoever stamps a record and whoever fires by it must mean the same now
         self.answers = Answers()
         self.metrics = Metrics()
         self.workers: dict[int, Worker] = {}
@@ -68,7 +69,7 @@ class Node:
             clock_ms=stamp_ms,
             retention_ms=settings.history.keep,
         )
-        return cls(settings, log_, clock)
+        return cls(settings, log_, clock, guard)
 
     @property
     def ready(self) -> bool:
@@ -102,7 +103,7 @@ class Node:
             began = perf_counter()
             partition = await self.log.take(number)
             rules = self.settings.rules(number, self.log.partitions)
-            worker = Worker(partition, Engine(rules), self.clock, self.answers, self.metrics)
+            worker = Worker(partition, Engine(rules), self.clock, self.answers, self.metrics, self.guard)
             self.workers[number] = worker
             self.metrics.restore_seconds.labels(number).set(perf_counter() - began)
             self.metrics.owner.labels(number, self.settings.node.id).set(1)

@@ -26,14 +26,21 @@ class Worker:
     """The only writer of one partition."""
 
     def __init__(
-        self, partition: Partition, engine: Engine, clock: Clock, answers: Answers, metrics: Metrics
+        self,
+        partition: Partition,
+        engine: Engine,
+        clock: Clock,
+        answers: Answers,
+        metrics: Metrics,
+        guard: ClockGuard | None = None,
     ) -> None:
+        """`guard`: the one that also stamps the records of the log, so that nobody's `now` is behind another's."""
         self.partition = partition
         self.engine = engine
         self.clock = clock
         self.answers = answers
         self.metrics = metrics
-        self.guard = ClockGuard(clock.wall_ms(), clock.monotonic_ms())
+        self.guard = guard or ClockGuard(clock.wall_ms(), clock.monotonic_ms())
         self._stopping = False
         self._behind = True  # inputs from before the take are still to be read: nothing fires yet
 
@@ -54,7 +61,8 @@ class Worker:
         inputs = await self.partition.read(STEP_INPUTS, wait_s)
         if self._stopping and not inputs:
             return 0.0
-        reading = self.guard.look(self.clock.wall_ms(), self.clock.monotonic_ms())
+        began_ms = self.clock.monotonic_ms()
+        reading = self.guard.look(self.clock.wall_ms(), began_ms)
         self._behind = self._behind and len(inputs) == STEP_INPUTS
         firing = reading.trusted and not self._behind
         with self.metrics.step_timer(self.partition.number):
@@ -63,7 +71,8 @@ class Worker:
                 await self.partition.commit(step)
         self.answers.resolve(self.partition.number, step.answers)
         self.metrics.count(self.partition.number, step, self.guard, self.clock.wall_ms())
-        return self._next_wait_s(step, reading.now_ms, firing=firing, full=len(inputs) == STEP_INPUTS)
+        now_ms = reading.now_ms + self.clock.monotonic_ms() - began_ms  # the step has taken its time
+        return self._next_wait_s(step, now_ms, firing=firing, full=len(inputs) == STEP_INPUTS)
 
     def _next_wait_s(self, step: Step, now_ms: int, *, firing: bool, full: bool) -> float:
         if full or step.more:

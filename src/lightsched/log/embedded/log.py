@@ -169,7 +169,7 @@ class EmbeddedLog:
     def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """Partition → the first offset of a topic's records and the one after its last durable one."""
         found = self.catalogue.find(topic)
-        return {number: (0, 0) for number in range(self.partitions)} | {
+        return dict.fromkeys(range(self.partitions), (0, 0)) | {
             partition.number: (partition.first, partition.readable) for partition in found
         }
 
