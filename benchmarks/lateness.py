@@ -1,6 +1,5 @@
 """How late is it? From due to readable by a subscriber, with events due at an even rate."""
 
-import asyncio
 import time
 from pathlib import Path
 

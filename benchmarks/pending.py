@@ -71,9 +71,7 @@ def restart_s(path: Path) -> float:
 
 def read_one(client: httpx.Client, *, wait: str, group: str = "bench") -> None:
     """Wait for a delivery."""
-    response = client.get(
-        "/api/v1/deliveries/lightsched.deliveries", params={"group": group, "max": 1, "wait": wait}
-    )
+    response = client.get("/api/v1/deliveries/lightsched.deliveries", params={"group": group, "max": 1, "wait": wait})
     assert response.json()["deliveries"], response.text
 
 

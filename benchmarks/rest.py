@@ -34,7 +34,9 @@ async def _single(url: str, count: int) -> float:
 
         async def post(mine: list[bytes]) -> None:
             for line in mine:
-                response = await client.post("/api/v1/events", content=line, headers={"content-type": "application/json"})
+                response = await client.post(
+                    "/api/v1/events", content=line, headers={"content-type": "application/json"}
+                )
                 assert response.status_code == 201, response.text
 
         began = time.perf_counter()

@@ -1,8 +1,8 @@
 """make bench: measure, each figure beside its limit in the same run, and print the table of benchmarks/README.md.
 
-    python -m benchmarks.run                 # everything: about half an hour, needs 40 GB of disk for a while
-    python -m benchmarks.run --quick         # a tenth of it
-    python -m benchmarks.run --only heart lateness
+python -m benchmarks.run                 # everything: about half an hour, needs 40 GB of disk for a while
+python -m benchmarks.run --quick         # a tenth of it
+python -m benchmarks.run --only heart lateness
 """
 
 import argparse
@@ -67,7 +67,12 @@ def _heart(folder: Path, count: int, rows: list[tuple[str, str, str, str]]) -> f
     same_in, same_out = bare.measure_same_writes(folder / "same", count)
     ingest, fire = _run(heart.measure(folder / "heart", count, say))
     rows += [
-        ("ingest, 1 KB events", f"{ingest:,.0f}/s", f"{limit_in:,.0f}/s: one 1 KB put each", f"{ingest / limit_in:.0%}"),
+        (
+            "ingest, 1 KB events",
+            f"{ingest:,.0f}/s",
+            f"{limit_in:,.0f}/s: one 1 KB put each",
+            f"{ingest / limit_in:.0%}",
+        ),
         ("", "", f"{same_in:,.0f}/s: the puts lightsched makes", f"{ingest / same_in:.0%}"),
         ("fire, burst", f"{fire:,.0f}/s", f"{limit_out:,.0f}/s: get, put, delete each", f"{fire / limit_out:.0%}"),
         ("", "", f"{same_out:,.0f}/s: the reads and writes lightsched makes", f"{fire / same_out:.0%}"),
@@ -94,7 +99,9 @@ def _rest(folder: Path, singles: int, lines: int, rows: list[tuple[str, str, str
 
 def _pending(folder: Path, counts: list[int], rows: list[tuple[str, str, str, str]]) -> None:
     memory, restart = pending.measure(folder / "pending", counts, say)
-    rows += [(f"resident memory, {count:,} pending", f"{megabytes:.0f} MB", "500 MB", "") for count, megabytes in memory]
+    rows += [
+        (f"resident memory, {count:,} pending", f"{megabytes:.0f} MB", "500 MB", "") for count, megabytes in memory
+    ]
     rows.append((f"restart after kill -9, {counts[0]:,} pending", f"{restart:.2f} s to the first delivery", "2 s", ""))
 
 

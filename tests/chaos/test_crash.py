@@ -121,7 +121,8 @@ def test_acknowledged_events_are_delivered_exactly_once_whatever_is_killed(tmp_p
     ids = Counter(str(delivery["delivery"]) for delivery in found)
     early = [d for d in found if str(d["delivered_at"]) < str(d["due"])]
     lost = due - set(delivered)
-    print(f"kills {KILLS}, sent {len(load.sent)}, acknowledged {len(load.scheduled)}, delivered {len(found)}, {load.answers}")
+    print(f"kills {KILLS}, sent {len(load.sent)}, acknowledged {len(load.scheduled)}, delivered {len(found)}")
+    print(load.answers)
     assert load.scheduled, "no load"
     assert lost == set()
     assert [id_ for id_, times in delivered.items() if times > 1] == []

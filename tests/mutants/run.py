@@ -67,7 +67,17 @@ def survives(patch: Path) -> tuple[bool, str]:
         copy_tree(target)
         apply(patch, target)
         env = {**os.environ, "PYTHONPATH": f"{target / 'src'}:{target}", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests_of(patch)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            *tests_of(patch),
+        ]
         done = subprocess.run(
             command, cwd=target, env=env, capture_output=True, text=True, check=False, timeout=LONGEST_S
         )

@@ -14,7 +14,7 @@ from lightsched.engine.step import Answer, DeadLetter, Step, Totals, Transition
 from lightsched.engine.view import Entry, View
 from lightsched.event.command import Command
 from lightsched.event.delivery import Emitter
-from lightsched.event.identity import Identity, SEPARATOR, parts, tenant_of
+from lightsched.event.identity import SEPARATOR, Identity, parts, tenant_of
 from lightsched.event.model import Event, decoder
 from lightsched.event.record import Appended
 from lightsched.event.status import FINAL, TRANSITIONS, Outcome, Signal, Status

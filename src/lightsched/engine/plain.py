@@ -43,7 +43,19 @@ def fire_plain(draft: Draft, name: Identity, state: State, event: Event) -> bool
     tenant, key, id_ = name.decode().split("\0")
     step.audit.append(
         Transition(
-            draft.at, "deliver", tenant, key, id_, "", "", state.revision, _NOT_STARTED, _SUCCESS, due_ms, 1, delivery.id
+            draft.at,
+            "deliver",
+            tenant,
+            key,
+            id_,
+            "",
+            "",
+            state.revision,
+            _NOT_STARTED,
+            _SUCCESS,
+            due_ms,
+            1,
+            delivery.id,
         )
     )
     totals.pending -= 1

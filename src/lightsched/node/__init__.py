@@ -1,0 +1,1 @@
+"""A running process: owns partitions, runs their workers, answers reads."""

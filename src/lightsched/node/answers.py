@@ -1,4 +1,4 @@
-"""Who waits for which outcome? A batch of commands is appended at consecutive offsets; its answers come in that order."""
+"""Who waits for which outcome? A batch of commands lies at consecutive offsets; its answers come in that order."""
 
 import asyncio
 from collections import defaultdict, deque

@@ -29,7 +29,9 @@ class Metrics:
         self.deliveries = self._counter("deliveries", "Deliveries emitted", "tenant", "topic")
         self.runs = self._counter("runs", "Runs that ended, by status", "status")
         self.failures = self._counter("run_failures", "Runs that failed after all retries", "tenant")
-        self.lateness = Durations("lightsched_lateness_seconds", "From due to durably delivered", _LATENESS, self.registry)
+        self.lateness = Durations(
+            "lightsched_lateness_seconds", "From due to durably delivered", _LATENESS, self.registry
+        )
         self.round_trip = Durations("lightsched_round_trip_seconds", "From due to SUCCESS", _LATENESS, self.registry)
         self.pending = self._gauge("pending_events", "Events that are not over", "partition")
         self.in_flight = self._gauge("in_flight_runs", "Runs delivered and unreported", "partition")
@@ -42,7 +44,9 @@ class Metrics:
         self.reports_ignored = self._counter("reports_ignored", "Reports that changed nothing, by reason", "reason")
         self.missed = self._counter("missed", "Occurrences that did not run, by reason", "reason")
         self.difference = self._gauge(
-            "reconciliation_difference", "accepted - fired - cancelled - expired - dead - pending: always 0", "partition"
+            "reconciliation_difference",
+            "accepted - fired - cancelled - expired - dead - pending: always 0",
+            "partition",
         )
         self.restore_seconds = self._gauge("restore_seconds", "How long taking the partition took", "partition")
         self.owner = self._gauge("partition_owner", "1 where this node owns the partition", "partition", "node")

@@ -93,7 +93,11 @@ class Settings(BaseSettings):
     """All settings of a node."""
 
     model_config = SettingsConfigDict(
-        env_prefix="LIGHTSCHED_", env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+        env_prefix="LIGHTSCHED_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
     )
 
     log: Literal["embedded"] = "embedded"

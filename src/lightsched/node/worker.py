@@ -25,7 +25,7 @@ DOUBT_SLEEP_S = 0.5
 class Worker:
     """The only writer of one partition."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 -- each is what its name says
         self,
         partition: Partition,
         engine: Engine,
