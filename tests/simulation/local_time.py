@@ -130,7 +130,13 @@ class Cron:
         self.minutes = sorted(_numbers(minute, 0, 59, {}))
         self.hours = sorted(_numbers(hour, 0, 23, {}))
         self.months = _numbers(month, 1, 12, _MONTHS)
-        self.month_day, self.week_day = month_day, week_day
+        self.last_day = month_day == "l"
+        self.month_days = set() if self.last_day else _numbers(month_day, 1, 31, {})
+        self.nth = 0
+        if "#" in week_day:
+            week_day, nth = week_day.split("#")
+            self.nth = int(nth)
+        self.week_days = {number % 7 for number in _numbers(week_day, 0, 7, _DAYS)}
         self.rhythm = minute.startswith("*") or hour.startswith("*")
         self.both = month_day.startswith("*") or week_day.startswith("*")
 
@@ -141,16 +147,14 @@ class Cron:
         return (in_month and in_week) if self.both else (in_month or in_week)
 
     def _in_month(self, day: date) -> bool:
-        if self.month_day == "l":
+        if self.last_day:
             return day.day == monthrange(day.year, day.month)[1]
-        return day.day in _numbers(self.month_day, 1, 31, {})
+        return day.day in self.month_days
 
     def _in_week(self, day: date) -> bool:
-        week_day = day.isoweekday() % 7
-        if "#" in self.week_day:
-            name, nth = self.week_day.split("#")
-            return week_day == _DAYS[name] and (day.day - 1) // 7 + 1 == int(nth)
-        return week_day in {number % 7 for number in _numbers(self.week_day, 0, 7, _DAYS)}
+        if self.nth and (day.day - 1) // 7 + 1 != self.nth:
+            return False
+        return day.isoweekday() % 7 in self.week_days
 
     def walls(self, first: int, last: int) -> list[int]:
         """The local times that match, from `first` until before `last`."""

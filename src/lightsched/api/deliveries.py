@@ -36,7 +36,6 @@ LONGEST_WAIT_MS = 60_000
 MOST_BYTES = 8 * 1024 * 1024
 """Of one answer, roughly; a larger delivery comes alone."""
 _FETCHED_AT_ONCE = 25
-_LOOK_AGAIN_S = 0.25
 _CURSOR = "d"
 _ack = msgspec.json.Decoder(Ack)
 
@@ -99,7 +98,7 @@ async def acknowledge(topic: Topic, face: Running, request: Request) -> Response
         raise invalid_field("cursor", f"belongs to another topic than `{name}`: send it there")
     if not positions:
         return Response(status_code=204)
-    ends = face.node.log.ends(name) if _exists(face, name) else {}
+    ends = face.node.log.ends(name)
     for partition, offset in positions.items():
         if partition not in ends or not 0 <= offset <= ends[partition][1]:
             raise invalid_field("cursor", "points beyond the end of the topic: send the `cursor` of an answer")
@@ -120,15 +119,12 @@ def _readable(face: Face, topic: str) -> str:
     if not NAME.fullmatch(topic) or topic in {".", ".."}:
         raise invalid_field("topic", "is no topic name: use letters, digits and `._-`, at most 249")
     name = face.names.deliveries if topic == "deliveries" else topic
-    if name in face.names.own or (face.names.prefix + name in face.names.own and not _exists(face, name)):
+    own = face.names.own
+    if name in own or (face.names.prefix + name in own and name not in face.node.log.catalogue.names):
         raise Refusal(
             FORBIDDEN, f"`{topic}` is lightsched's own topic: deliveries are in `{face.names.deliveries}` or your own."
         )
     return name
-
-
-def _exists(face: Face, topic: str) -> bool:
-    return topic in face.node.log.catalogue.names
 
 
 def _group(text: str) -> str:
@@ -186,10 +182,6 @@ async def _poll(face: Face, topic: str, group: str, most: int, wait_s: float) ->
     except TimeoutError:
         return []
     try:
-        while not _exists(face, topic):  # reading it would make it
-            if loop.time() >= until:
-                return []
-            await asyncio.sleep(min(_LOOK_AGAIN_S, until - loop.time()))
         positions = await face.node.log.positions(topic, group)
         return await _fetch(face, topic, positions, most, until - loop.time())
     finally:

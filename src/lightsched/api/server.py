@@ -44,14 +44,13 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
     A second signal ends the process at once. That loses nothing: what was acknowledged is on the disk.
     """
-    listening = bind(settings.http)
-    try:
+    with bind(settings.http) as listening:
         node = await Node.open(settings)
-    except BaseException:
-        listening.close()
-        raise
+        await _run(node, listening, announce)
+
+
+async def _run(node: Node, listening: socket.socket, announce: Callable[[str], None]) -> None:
     app = make_app(node)
-    address = address_of(listening)
     config = uvicorn.Config(
         app,
         lifespan="off",
@@ -60,7 +59,6 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_S,
-        h11_max_incomplete_event_size=64 * 1024,
     )
     server = Server(config)
 
@@ -75,7 +73,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
     async def say_when_ready() -> None:
         await node.wait_ready()
-        announce(address)
+        announce(address_of(listening))
 
     with stopped_by_signals(stop):
         try:

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from lightsched.engine.rules import Rules
 from lightsched.errors import LightschedError
@@ -89,6 +91,27 @@ class HistorySettings(_Section):
     keep: DurationMs = 7 * 86_400_000
 
 
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise BadSettings(problems=f"there is no file {file}")
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadSettings(problems=f"{file} is not YAML: {error}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+        raise BadSettings(problems=f"{file} must hold settings by name, as in `http: {{port: 8080}}`")
+    return content
+
+
+def _in_words(problem: ErrorDetails) -> str:
+    where = ".".join(map(str, problem["loc"]))
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: is not a known setting, check the spelling"
+    return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
+
+
 class Settings(BaseSettings):
     """All settings of a node."""
 
@@ -111,6 +134,7 @@ class Settings(BaseSettings):
     @classmethod
     def load(cls, file: Path | None = None, **flags: Any) -> "Settings":
         """Settings from a file, the environment and flags, the later the stronger."""
+        content = {} if file is None else _read(file)
 
         class FromFile(cls):  # type: ignore[misc, valid-type]
             @classmethod
@@ -121,19 +145,12 @@ class Settings(BaseSettings):
                 env_settings: PydanticBaseSettingsSource,
                 **_others: PydanticBaseSettingsSource,
             ) -> tuple[PydanticBaseSettingsSource, ...]:
-                if file is None:
-                    return init_settings, env_settings
-                return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=file)
+                return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=content)
 
-        if file is not None and not file.is_file():
-            raise BadSettings(problems=f"there is no file {file}")
         try:
             return FromFile(**flags)
         except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}" for problem in error.errors()
-            )
-            raise BadSettings(problems=problems) from None
+            raise BadSettings(problems="; ".join(map(_in_words, error.errors()))) from None
 
     def event_limits(self) -> Limits:
         """The limits that hold for events."""

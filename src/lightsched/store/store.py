@@ -16,7 +16,6 @@ from lightsched.engine.view import Entry
 from lightsched.event.identity import Identity, identity
 from lightsched.store import values
 from lightsched.store.counts import Counts
-from lightsched.store.cursor import EMPTY, Cursor
 from lightsched.store.families import (
     COUNTS,
     DEFINITIONS,
@@ -32,17 +31,12 @@ from lightsched.store.families import (
 )
 from lightsched.store.forecast import Forecast, MinuteCounts
 from lightsched.store.format import VERSION, migrate
+from lightsched.store.heads import Heads
 from lightsched.store.index import Entries, entries
 from lightsched.store.keys import (
-    FIRST_PRIORITY,
-    LAST_PRIORITY,
     definition_key,
-    due_key,
     id_key,
     id_prefix,
-    lease_key,
-    parse_due,
-    parse_lease,
     parse_run,
     parse_waiting,
     partition_end,
@@ -78,9 +72,6 @@ class Store:
         self._family = rocks.families
         self._handle = rocks.handles
         self._seqs: dict[Identity, int] = {}  # of the states read since the last step: where their definitions are
-        self._due: list[Cursor]
-        self._leases: Cursor
-        self._cursors: list[bytes] | None  # as persisted
         version = self._family[META].get(self._prefix + _FORMAT)
         if version is not None:
             migrate(rocks, partition, int(version))
@@ -136,19 +127,11 @@ class Store:
 
     def due(self, until_ms: int, limit: int) -> list[Entry]:
         """Entries with due ≤ until, in firing order: priority, due, arrival."""
-        found: list[Entry] = []
-        for priority, cursor in enumerate(self._due):
-            end = due_key(self.partition, priority, until_ms + 1, 0)
-            for key, name in cursor.scan(end, limit - len(found)):
-                _, due_ms, seq = parse_due(key)
-                found.append(Entry(priority, due_ms, seq, name))
-            if len(found) == limit:
-                break
-        return found
+        return self._heads.due_until(until_ms, limit)
 
     def leases(self, until_ms: int, limit: int) -> list[Identity]:
         """Events with a lease, an expiry or a time to forget ≤ until, earliest first (one event may occur twice)."""
-        return [name for _, name in self._leases.scan(lease_key(self.partition, until_ms + 1, 0, 0), limit)]
+        return self._heads.leases_until(until_ms, limit)
 
     def in_flight(self, tenant: str) -> int:
         """Runs of a tenant that are delivered and unreported."""
@@ -191,11 +174,7 @@ class Store:
 
     def next_due_ms(self) -> int | None:
         """When there is something to do next: an entry of the due index, or a deadline."""
-        times = [parse_due(head)[1] for head in (cursor.head() for cursor in self._due) if head != EMPTY]
-        deadline = self._leases.head()
-        if deadline != EMPTY:
-            times.append(parse_lease(deadline))
-        return min(times, default=None)
+        return self._heads.next_ms()
 
     def state(self, identity: Identity) -> State | None:
         """One event's state."""
@@ -318,21 +297,21 @@ class Store:
                 family, key = entry
                 batch.delete(key, self._handle[family])
                 if family is DUE:
-                    self._due[key[2]].delete(key)
+                    self._heads.due[key[2]].delete(key)
                     if self._forecast.active:
                         self._forecast.changed(key, name, -1)
                 elif family is LEASES:
-                    self._leases.delete(key)
+                    self._heads.leases.delete(key)
         for entry in new:
             if entry not in old:
                 family, key = entry
                 batch.put(key, name, self._handle[family])
                 if family is DUE:
-                    self._due[key[2]].put(key)
+                    self._heads.due[key[2]].put(key)
                     if self._forecast.active:
                         self._forecast.changed(key, name, +1)
                 elif family is LEASES:
-                    self._leases.put(key)
+                    self._heads.leases.put(key)
 
     def _apply_definitions(self, batch: WriteBatch, step: Step) -> None:
         """A definition lies under its state's seq: where that changes, the old one goes."""
@@ -348,13 +327,9 @@ class Store:
                 batch.put(definition_key(partition, after.seq), definition, handle)
 
     def _settle_cursors(self, batch: WriteBatch) -> None:
-        for cursor in self._due:
-            cursor.settle()
-        self._leases.settle()
-        cursors = [*(cursor.low for cursor in self._due), self._leases.low]
-        if cursors != self._cursors:
-            self._cursors = cursors
-            batch.put(self._prefix + _CURSORS, values.encode(cursors), self._handle[META])
+        lows = self._heads.settle()
+        if lows is not None:
+            batch.put(self._prefix + _CURSORS, lows, self._handle[META])
 
     # made, loaded, rebuilt
 
@@ -370,19 +345,7 @@ class Store:
         self._counts = Counts(self._family[COUNTS], self.partition)
         self._forecast = Forecast(self._family[DUE], self.partition)
         stored = self._family[META].get(self._prefix + _CURSORS)
-        priorities = range(FIRST_PRIORITY, LAST_PRIORITY + 1)
-        self._cursors = None if stored is None else values.decode_cursors(stored)
-        lows: Sequence[bytes | None] = self._cursors or [None] * (len(priorities) + 1)
-        self._due = [
-            Cursor(
-                self._family[DUE],
-                due_key(self.partition, priority, 0, 0),
-                due_key(self.partition, priority + 1, 0, 0),
-                low,
-            )
-            for priority, low in zip(priorities, lows[:-1], strict=True)
-        ]
-        self._leases = Cursor(self._family[LEASES], self._prefix, partition_end(self.partition), lows[-1])
+        self._heads = Heads(self._family[DUE], self._family[LEASES], self.partition, stored)
 
     def rebuild(self) -> None:
         """Make the derived families again, from the states.

@@ -9,4 +9,3 @@ encode = msgspec.msgpack.Encoder().encode
 decode_state = msgspec.msgpack.Decoder(State).decode
 decode_run = msgspec.msgpack.Decoder(FinishedRun).decode
 decode_meta = msgspec.msgpack.Decoder(Meta).decode
-decode_cursors = msgspec.msgpack.Decoder(list[bytes]).decode

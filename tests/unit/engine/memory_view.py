@@ -64,6 +64,9 @@ class MemoryView:
     def runs_before(self, identity: Identity, due_ms: int, limit: int) -> list[RunKey]:
         return sorted(key for key in self.runs if key[0] == identity and key[1] < due_ms)[:limit]
 
+    def ran(self, identity: Identity, due_ms: int, revision: int) -> bool:
+        return (identity, due_ms, revision) in self.runs
+
     # what a step does
 
     def apply(self, step: Step) -> None:

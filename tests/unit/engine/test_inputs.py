@@ -202,7 +202,8 @@ def test_the_clock_may_go_back_and_nothing_fires_twice(scheduler):
     scheduler.post({"id": "e", "every": "10m"}, {"id": "o", "in": "15m"})
     scheduler.at("10:20").jump("10:05").settle()
     scheduler.trigger("e")
-    assert scheduler.at("10:30").dues("e") == ["10:10", "10:20", "10:20:00.001", "10:30"]
+    scheduler.at("10:10").trigger("e")
+    assert scheduler.at("10:30").dues("e") == ["10:10", "10:20", "10:05", "10:10:00.001", "10:30"]
     assert scheduler.times("o") == ["10:15"]
     assert scheduler.status("o") is Status.SUCCESS
 
