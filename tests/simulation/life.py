@@ -6,7 +6,7 @@ What was chosen is written into a journal, which is what a failure shows.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -70,6 +70,8 @@ class Life:
     def __init__(self, setup_: Setup) -> None:
         self.journal: list[str] = [f"{setup_}"]
         self.numbered = 0
+        self.failed = False
+        self.holding = False
         with ExitStack() as stack:
             loop = asyncio.new_event_loop()
             stack.callback(loop.close)
@@ -80,24 +82,29 @@ class Life:
             stack.callback(self.world.close)
             self._stack = stack.pop_all()
 
+    def do(self, action: "Action", choose: Chooser) -> None:
+        """Let something happen. What goes wrong tells how it came to it."""
+        try:
+            action(self, choose)
+        except Exception as error:
+            self.failed = True
+            error.add_note("\n".join(self.journal))
+            raise
+
     def end(self) -> None:
         """Everything still agrees, and a rebuilt store is the one that was there."""
         with self._stack:
-            if not self.world.failed:
-                self.world.planned = None
-                self.note("the end")
-                self.settle()
-                self.world.check_rebuilt()
+            if not self.failed:
+                self.do(Life.the_end, Chooser(lambda low, _high: low))
+
+    def the_end(self, _choose: Chooser) -> None:
+        self.world.planned = None
+        self.note("the end")
+        self.world.settle()
+        self.world.check_rebuilt()
 
     def note(self, what: str) -> None:
         self.journal.append(f"{self.world.clock.wall - self.world.setup.start:+12,} ms  {what}")
-
-    def settle(self) -> None:
-        try:
-            self.world.settle()
-        except Exception as error:
-            error.add_note("\n".join(self.journal))
-            raise
 
     # what there is to choose from
 
@@ -160,6 +167,30 @@ class Life:
         tenant, key, id_ = event.identity.split("\0")
         self._send(choose, {"op": "resume" if event.paused else "pause", "tenant": tenant, "key": key, "id": id_})
 
+    def a_backlog_builds_up(self, choose: Chooser) -> None:
+        """And the worker that finds it must not fire before it has read it."""
+        self.holding = True
+        for _ in range(choose.integer(3, 8)):
+            possible = [action for action in IN_A_BACKLOG if action not in NEEDS or NEEDS[action](self)]
+            choose.one(possible)(self, choose)
+        self.holding = False
+        if choose.chance(2):
+            self.restart(choose)
+        else:
+            self.time_passes_unnoticed(choose)
+
+    def a_season_passes_unnoticed(self, choose: Chooser) -> None:
+        """A recurrence whose window closes while nobody looks, and will not open again before its end."""
+        command = {
+            "every": choose.one(("5s", "30s")),
+            "window": (choose.integer(-1, 0), choose.integer(1, 2)),
+            "ends_at": choose.one((20 * MINUTE, 2 * DAY)),
+            "catch_up": choose.one(("latest", "all")),
+            "payload": 0,
+        }
+        self._send(choose, absolute(command, self.world.clock.wall) | name(choose))
+        self._pass_unnoticed(choose.integer(2 * MINUTE, 10 * MINUTE))
+
     def nonsense(self, choose: Chooser) -> None:
         topic, all_ = choose.one(((EVENTS, BAD_COMMANDS), (REPORTS, BAD_REPORTS)))
         raw = choose.one(all_)
@@ -175,8 +206,8 @@ class Life:
     def _append(self, choose: Chooser, topic: str, place: int, record: Record, expected: Expected) -> None:
         self.note(f"{topic} {place}: {None if record.value is None else record.value.decode()}")
         self.world.append(topic, place, [(record, expected)])
-        if not choose.chance(4):
-            self.settle()
+        if not self.holding and not choose.chance(4):
+            self.world.settle()
 
     # reports
 
@@ -254,14 +285,16 @@ class Life:
             passes = min(following, end) - clock.wall
             clock.advance(passes)
             self.note(f"{passes} ms pass")
-            self.settle()
+            self.world.settle()
 
     def time_passes_unnoticed(self, choose: Chooser) -> None:
         """The process stands still: everything that comes due meanwhile is late."""
-        passes = any_time(choose)
+        self._pass_unnoticed(any_time(choose))
+
+    def _pass_unnoticed(self, passes: int) -> None:
         self.world.clock.advance(passes)
         self.note(f"{passes} ms pass unnoticed")
-        self.settle()
+        self.world.settle()
 
     def time_passes_without_a_turn(self, choose: Chooser) -> None:
         passes = moment(choose)
@@ -273,14 +306,13 @@ class Life:
         jumps = (-DAY, -HOUR, -2 * SECOND, -SECOND, -500, 4 * SECOND, 6 * SECOND, HOUR, 4 * DAY)
         by = choose.one((*jumps, choose.integer(-10 * SECOND, 10 * SECOND)))
         passes = choose.one((0, 0, 100, 2 * SECOND, 6 * SECOND))
-        world.jumped = True
         world.stats[f"clock jumped {'forward' if by > 0 else 'back'}"] += 1
         world.clock.wall += by
         self.note(f"the clock jumps by {by} ms")
-        self.settle()
+        self.world.settle()
         world.clock.advance(passes)
         self.note(f"{passes} ms pass")
-        self.settle()
+        self.world.settle()
 
     # life and death
 
@@ -288,7 +320,7 @@ class Life:
         downtime = any_time(choose)
         self.note(f"restart, down for {downtime} ms")
         self.world.restart(downtime)
-        self.settle()
+        self.world.settle()
 
     def a_crash_is_near(self, choose: Chooser) -> None:
         self._plan(choose, choose.one(COMMITS_AND_APPENDS), choose.one((1, 1, 2, 3)))
@@ -308,7 +340,18 @@ class Life:
         self.note(f"planned: {self.world.planned}")
 
 
-ACTIONS = {
+Action = Callable[[Life, Chooser], None]
+
+IN_A_BACKLOG: tuple[Action, ...] = (
+    Life.schedule,
+    Life.schedule_nearly_the_same_again,
+    Life.command_what_lives,
+    Life.pause_or_resume,
+    Life.report_the_end,
+    Life.report_anything,
+)
+
+ACTIONS: dict[Action, int] = {
     Life.schedule: 8,
     Life.schedule_without_an_id: 1,
     Life.schedule_the_same_again: 1,
@@ -317,6 +360,8 @@ ACTIONS = {
     Life.command_what_lives: 3,
     Life.pause_or_resume: 3,
     Life.nonsense: 1,
+    Life.a_backlog_builds_up: 1,
+    Life.a_season_passes_unnoticed: 1,
     Life.report_the_end: 6,
     Life.report_progress: 2,
     Life.report_anything: 2,
@@ -332,7 +377,7 @@ ACTIONS = {
 }
 """How often each should happen in a busy life."""
 
-NEEDS = {
+NEEDS: dict[Action, Callable[[Life], Sequence]] = {
     Life.schedule_the_same_again: Life.known,
     Life.schedule_nearly_the_same_again: Life.known,
     Life.command_what_lives: lambda life: life.known(alive=True),

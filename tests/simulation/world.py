@@ -150,8 +150,6 @@ class World:
         self.cancelled: dict[str, int] = {}  # identity → revision whose cancel was acknowledged
         self.acked: dict[int, int] = {}
         self.stats: Counter = Counter()
-        self.jumped = False
-        self.failed = False
         self.planned: Planned | None = None
         self._snapshot: Path | None = None
         self._synced: dict[str, int] = {}
@@ -372,11 +370,6 @@ class World:
 
     def settle(self) -> None:
         """Turn until nothing is left to do at this time."""
-        self.failed = True  # until it is known better
-        self._settle()
-        self.failed = False
-
-    def _settle(self) -> None:
         for _ in range(LIVELOCK):
             busy = False
             for number in range(self.setup.partitions):

@@ -187,18 +187,20 @@ def _once_more(draft: Draft, name: Identity, state: State, event: Event) -> Stat
     due_ms = draft.now_ms
     if due_ms < draft.meta.clock_ms - draft.rules.limits.keep_ms:  # put back so far that history has forgotten it
         due_ms = max(due_ms, state.newest_due_ms + 1)
-    while due_ms == state.due_ms or plan.after(due_ms - 1) == due_ms or _has_run(draft, name, state, due_ms):
+    taken = {run.due_ms for run in state.runs if run.revision == state.revision} | {state.due_ms}
+    fires_ms = plan.after(due_ms - 1)
+    while due_ms in taken or due_ms == fires_ms or _ran(draft, name, state, due_ms):
         due_ms += 1
+        if fires_ms is not None and fires_ms < due_ms:
+            fires_ms = plan.after(due_ms - 1)
     run = structs.replace(new_run(draft, state, event, due_ms), triggered=True)
     return structs.replace(state, newest_due_ms=max(due_ms, state.newest_due_ms), runs=(*state.runs, run))
 
 
-def _has_run(draft: Draft, name: Identity, state: State, due_ms: int) -> bool:
-    """Is there a run of this revision that was due then? After `newest_due_ms` there is none."""
+def _ran(draft: Draft, name: Identity, state: State, due_ms: int) -> bool:
+    """Is there a finished run of this revision that was due then? After `newest_due_ms` there is none."""
     if due_ms > state.newest_due_ms:
         return False
-    if any(run.due_ms == due_ms and run.revision == state.revision for run in state.runs):
-        return True
     return (name, due_ms, state.revision) in draft.step.runs or draft.view.ran(name, due_ms, state.revision)
 
 
