@@ -54,7 +54,7 @@ def apply(patch: Path, target: Path) -> None:
         raise SystemExit(message)
 
 
-def tests_of(patch: Path) -> list[str]:
+def caught_by(patch: Path) -> list[str]:
     """Where it has to be noticed."""
     match = re.search(r"^Caught by: (.+)$", patch.read_text(), re.MULTILINE)
     return (match[1] if match else DEFAULT_TESTS).split()
@@ -76,7 +76,7 @@ def survives(patch: Path) -> tuple[bool, str]:
             "--no-header",
             "-p",
             "no:cacheprovider",
-            *tests_of(patch),
+            *caught_by(patch),
         ]
         done = subprocess.run(
             command, cwd=target, env=env, capture_output=True, text=True, check=False, timeout=LONGEST_S

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.run import apply, copy_tree, patches, tests_of
+from tests.mutants.run import apply, copy_tree, patches, caught_by
 
 LEAST = 12
 
@@ -20,4 +20,4 @@ def test_a_mutant_still_applies_and_names_tests_that_exist(patch: Path, tmp_path
     apply(patch, tmp_path)
     changed = [path for path, text in before.items() if path.read_bytes() != text]
     assert changed
-    assert all((tmp_path / name.split("::")[0]).exists() for name in tests_of(patch))
+    assert all((tmp_path / name.split("::")[0]).exists() for name in caught_by(patch))

@@ -1,4 +1,4 @@
-"""What may happen in the life of a node? Commands, reports, time, clocks, crashes: each is one method, named as it reads.
+"""What may happen in the life of a node? Commands, reports, time, clocks, crashes: each is a method, named as it reads.
 
 What was chosen is written into a journal, which is what a failure shows.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lightsched.event.record import Record
 from lightsched.log.embedded.log import FAULTS
+from tests.simulation.model import Event
 from tests.simulation.sending import (
     BAD_COMMANDS,
     BAD_REPORTS,
@@ -27,7 +28,6 @@ from tests.simulation.sending import (
     encoded,
     name,
 )
-from tests.simulation.model import Event
 from tests.simulation.world import EVENTS, REPORTS, Expected, Planned, Setup, World
 
 _SHM = Path("/dev/shm")
@@ -44,7 +44,10 @@ def setup(choose: Chooser) -> Setup:
         keep=choose.one((7 * DAY, 7 * DAY, 6 * HOUR, 10 * MINUTE)),
         active_runs=choose.one((40, 3)),
         step_fires=choose.one((2_000, 2_000, 2)),
+        step_leases=choose.one((2_000, 2_000, 2)),
+        step_bytes=choose.one((8 * 1024 * 1024, 8 * 1024 * 1024, 1_500)),
         step_inputs=choose.one((1_000, 1_000, 3)),
+        by_tenant=choose.chance(3),
         capped=choose.one((1, 2)),
     )
 
@@ -62,6 +65,11 @@ def any_time(choose: Chooser) -> int:
     if kind < 2:
         return (moment, minutes)[kind](choose)
     return choose.one((DAY, 2 * HOUR, 12 * HOUR, 3 * DAY, choose.integer(0, 3 * HOUR)))
+
+
+def _name_of(event: Event) -> dict:
+    tenant, key, id_ = event.identity.split("\0")
+    return {"tenant": tenant, "key": key, "id": id_}
 
 
 class Life:
@@ -112,14 +120,31 @@ class Life:
         events = [event for partition in self.world.model for event in partition.events.values()]
         return sorted((event for event in events if not (alive and event.over)), key=lambda event: event.identity)
 
-    def out(self) -> list[tuple]:
+    def runs(self, *phases: str) -> list[tuple]:
+        """Unfinished runs, named as their deliveries are."""
         return sorted(
             (partition.number, event.identity, run.revision, run.due, run.attempt)
             for partition in self.world.model
             for event in partition.events.values()
             for run in event.runs
-            if run.phase == "out"
+            if run.phase in phases
         )
+
+    def out(self) -> list[tuple]:
+        return self.runs("out")
+
+    def waiting(self) -> list[tuple]:
+        return self.runs("waiting")
+
+    def superseded(self) -> list[dict]:
+        """Deliveries of unfinished runs that an executor should not report on any more."""
+        unfinished = {run[:4] for run in self.runs("out", "retry", "waiting", "queued")}
+        out = self.out()
+        return [
+            delivery
+            for delivery in self.delivered()
+            if (found := tuple(delivery[field] for field in DELIVERY))[:4] in unfinished and found not in out
+        ]
 
     def delivered(self) -> Sequence[dict]:
         return self.world.deliveries
@@ -141,31 +166,27 @@ class Life:
 
     def schedule_the_same_again(self, choose: Chooser) -> None:
         event = choose.one(self.known())
-        tenant, key, id_ = event.identity.split("\0")
-        command = event.definition | {"tenant": tenant, "key": key, "id": id_}
+        command = event.definition | _name_of(event)
         if choose.chance(3):
             command["on_conflict"] = choose.one(("keep", "reject"))
-        self._send(choose, command, bad=id_.startswith("auto:"))
+        self._send(choose, command, bad=command["id"].startswith("auto:"))
 
     def schedule_nearly_the_same_again(self, choose: Chooser) -> None:
         event = choose.one(self.known())
-        tenant, key, id_ = event.identity.split("\0")
-        command = event.definition | {"tenant": tenant, "key": key, "id": id_, "payload": choose.integer(4, 9)}
-        self._send(choose, command, bad=id_.startswith("auto:"))
+        command = event.definition | _name_of(event) | {"payload": choose.integer(4, 9)}
+        self._send(choose, command, bad=command["id"].startswith("auto:"))
 
     def command_anything(self, choose: Chooser) -> None:
         command = {"op": choose.one(("cancel", "pause", "resume", "trigger"))} | name(choose)
         self._send(choose, command, misplaced=choose.chance(6))
 
     def command_what_lives(self, choose: Chooser) -> None:
-        tenant, key, id_ = choose.one(self.known(alive=True)).identity.split("\0")
         op = choose.one(("pause", "resume", "trigger", "trigger", "cancel"))
-        self._send(choose, {"op": op, "tenant": tenant, "key": key, "id": id_})
+        self._send(choose, {"op": op} | _name_of(choose.one(self.known(alive=True))))
 
     def pause_or_resume(self, choose: Chooser) -> None:
         event = choose.one(self.known(alive=True))
-        tenant, key, id_ = event.identity.split("\0")
-        self._send(choose, {"op": "resume" if event.paused else "pause", "tenant": tenant, "key": key, "id": id_})
+        self._send(choose, {"op": "resume" if event.paused else "pause"} | _name_of(event))
 
     def a_backlog_builds_up(self, choose: Chooser) -> None:
         """And the worker that finds it must not fire before it has read it."""
@@ -179,8 +200,8 @@ class Life:
         else:
             self.time_passes_unnoticed(choose)
 
-    def a_season_passes_unnoticed(self, choose: Chooser) -> None:
-        """A recurrence whose window closes while nobody looks, and will not open again before its end."""
+    def a_season_passes(self, choose: Chooser) -> None:
+        """A recurrence whose window closes soon, and perhaps will not open again before its end."""
         command = {
             "every": choose.one(("5s", "30s")),
             "window": (choose.integer(-1, 0), choose.integer(1, 2)),
@@ -188,8 +209,21 @@ class Life:
             "catch_up": choose.one(("latest", "all")),
             "payload": 0,
         }
+        if choose.chance(2):
+            command |= {"timeout": "30s", "retry": {"delays": ["30s", "2m"]}, "overlap": choose.one(("skip", "queue"))}
         self._send(choose, absolute(command, self.world.clock.wall) | name(choose))
-        self._pass_unnoticed(choose.integer(2 * MINUTE, 10 * MINUTE))
+        if choose.chance(2):
+            self._wake_at_each_due(5 * MINUTE, 20)
+        else:
+            self._pass_unnoticed(choose.integer(2 * MINUTE, 10 * MINUTE))
+
+    def a_pause_passes(self, choose: Chooser) -> None:
+        named = _name_of(choose.one(self.known(alive=True)))
+        self._send(choose, {"op": "pause"} | named)
+        if choose.chance(4):
+            self._send(choose, {"op": "trigger"} | named)
+        self._pass_unnoticed(minutes(choose))
+        self._send(choose, {"op": choose.one(("resume", "resume", "trigger"))} | named)
 
     def nonsense(self, choose: Chooser) -> None:
         topic, all_ = choose.one(((EVENTS, BAD_COMMANDS), (REPORTS, BAD_REPORTS)))
@@ -221,6 +255,9 @@ class Life:
         chosen = choose.one(self.out())
         delivery = next(one for one in self.delivered() if tuple(one[field] for field in DELIVERY) == chosen)
         self._report(choose, delivery, status)
+
+    def report_too_late(self, choose: Chooser) -> None:
+        self._report(choose, choose.one(self.superseded()), choose.one(STATUSES))
 
     def report_anything(self, choose: Chooser) -> None:
         deliveries = self.delivered()
@@ -302,17 +339,25 @@ class Life:
         self.note(f"{passes} ms pass without a turn")
 
     def the_clock_jumps(self, choose: Chooser) -> None:
-        world = self.world
         jumps = (-DAY, -HOUR, -2 * SECOND, -SECOND, -500, 4 * SECOND, 6 * SECOND, HOUR, 4 * DAY)
         by = choose.one((*jumps, choose.integer(-10 * SECOND, 10 * SECOND)))
         passes = choose.one((0, 0, 100, 2 * SECOND, 6 * SECOND))
+        self._jump(by, passes)
+
+    def the_clock_is_put_back_while_runs_wait(self, choose: Chooser) -> None:
+        self._jump(-HOUR, 6 * SECOND)
+        if self.out():
+            self.report_the_end(choose)
+
+    def _jump(self, by: int, passes: int) -> None:
+        world = self.world
         world.stats[f"clock jumped {'forward' if by > 0 else 'back'}"] += 1
         world.clock.wall += by
         self.note(f"the clock jumps by {by} ms")
-        self.world.settle()
+        world.settle()
         world.clock.advance(passes)
         self.note(f"{passes} ms pass")
-        self.world.settle()
+        world.settle()
 
     # life and death
 
@@ -361,16 +406,19 @@ ACTIONS: dict[Action, int] = {
     Life.pause_or_resume: 3,
     Life.nonsense: 1,
     Life.a_backlog_builds_up: 1,
-    Life.a_season_passes_unnoticed: 1,
+    Life.a_season_passes: 1,
+    Life.a_pause_passes: 2,
     Life.report_the_end: 6,
     Life.report_progress: 2,
     Life.report_anything: 2,
+    Life.report_too_late: 1,
     Life.a_moment_passes: 4,
     Life.minutes_pass: 2,
     Life.time_passes_until_something_is_due: 3,
     Life.time_passes_unnoticed: 2,
     Life.time_passes_without_a_turn: 1,
     Life.the_clock_jumps: 1,
+    Life.the_clock_is_put_back_while_runs_wait: 1,
     Life.restart: 1,
     Life.a_crash_is_near: 2,
     Life.a_reader_acknowledges: 1,
@@ -385,5 +433,8 @@ NEEDS: dict[Action, Callable[[Life], Sequence]] = {
     Life.report_the_end: Life.out,
     Life.report_progress: Life.out,
     Life.report_anything: Life.delivered,
+    Life.report_too_late: Life.superseded,
+    Life.a_pause_passes: lambda life: life.known(alive=True),
+    Life.the_clock_is_put_back_while_runs_wait: Life.waiting,
 }
 """What there must be for it to happen at all."""

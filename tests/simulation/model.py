@@ -6,6 +6,7 @@ scan. It is driven by the same steps as the real thing: the inputs that were rea
 """
 
 import copy
+import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from lightsched.timing import offset as jitter_offset
 from tests.simulation.local_time import DAY, LAST, Cron, Window, instant, milliseconds
 
 LATE = 60_000
+NOWHERE = "nowhere"
+"""A topic that cannot be delivered to."""
 OVER = ("SUCCESS", "FATAL_FAILURE", "CANCELLED", "EXPIRED")
 NOT_DEFINITION = ("op", "id", "key", "tenant", "on_conflict", "reason")
 DEFAULTS = {
@@ -198,9 +201,7 @@ class Delivered:
     revision: int
     due: int
     attempt: int
-    at: int
-    priority: int
-    payload: object
+    payload: bytes
     topics: list[str]
 
 
@@ -210,6 +211,8 @@ class Settings:
     keep: int
     active_runs: int
     step_fires: int
+    step_leases: int
+    step_bytes: int
     in_flight: dict[str, int]
     home: Callable[[str, str], int]  # tenant, key → partition
 
@@ -230,7 +233,7 @@ class Partition:
         self.dead_letters: list[object] = []  # in this step
         self.seen: Counter = Counter()
         self.seq = 0
-        self.now = self.latest = 0
+        self.now = self.latest = self.bytes = 0
 
     def fork(self) -> "Partition":
         """A copy that goes its own way."""
@@ -255,24 +258,24 @@ class Partition:
         """Inputs, then leases, then waiting runs, then what is due."""
         self.now, self.latest = now, max(self.latest, now)
         self.delivered, self.answers, self.follows, self.dead_letters, self.outcomes = [], [], [], [], []
-        before, waiting = self._due_entries(), self._waiting()
+        due, waiting, deadlines = self._due_entries(), self._waiting(), self._deadlines()
+        self.bytes = 0
         for item in inputs:
             if item["topic"] == "reports":
                 self._report(item)
             else:
                 self._command(item)
         if firing:
-            self._run_out()
+            self._run_out(deadlines)
             self._release(waiting)
-            self._fire_due(before)
+            self._fire_due(due)
 
     # commands
 
     def _command(self, item: dict) -> None:
         command = item["value"]
         if command is None or item["bad"]:
-            self.dead_letters.append(item["raw"])
-            self._answer(item, "INVALID", None)
+            self._refuse(item)
             return
         tenant = command.get("tenant", "default")
         identity = f"{tenant}\0{command['key']}\0{command['id']}"
@@ -284,12 +287,18 @@ class Partition:
                 }
             self.follows.append({"topic": "events", "partition": home, "value": command, "then": False})
             self._answer(item, "FORWARDED", None)
+            self.outcomes.append((identity, "FORWARDED", 0))
             return
         event = self.events.get(identity)
         op = command.get("op", "schedule")
         outcome = getattr(self, f"_{op}")(identity, event, command, item["timestamp"])
         self.outcomes.append((identity, outcome, self.events[identity].revision if identity in self.events else 0))
         self._answer(item, outcome, self.events.get(identity))
+
+    def _refuse(self, item: dict) -> None:
+        self.dead_letters.append(item["raw"])
+        self.outcomes.append(("\0\0", "INVALID", 0))
+        self._answer(item, "INVALID", None)
 
     def _answer(self, item: dict, outcome: str | None, event: Event | None, ignored: str = "") -> None:
         self.note(f"outcome {outcome}" if outcome else f"report {ignored or 'accepted'}")
@@ -461,6 +470,9 @@ class Partition:
         places = [entry[:4] for entry in before]
         fresh = [entry for entry in self._due_entries() if entry[:4] not in places]
         for _, due, seq, identity, run in sorted([*before[:most], *fresh], key=lambda entry: entry[:3])[:most]:
+            if self.bytes >= self.settings.step_bytes:
+                self.note("as many bytes as a step may deliver")
+                return
             event = self.events.get(identity)
             if event is None or event.over or (event.paused and not (run and run.triggered)):
                 continue
@@ -565,6 +577,12 @@ class Partition:
 
     def _deliver(self, event: Event, run: Run) -> None:
         assert run.attempt or run.due <= self.now, "early"  # a retry may be, when the clock was put back
+        topics = event.definition.get("topics") or ["lightsched.deliveries"]
+        if NOWHERE in topics:
+            self.note("undeliverable")
+            self.dead_letters.append(payload_of(event.definition))
+            self._finish(event, run, "FATAL_FAILURE", dead=True)
+            return
         run.attempt += 1
         run.status = "NOT_STARTED"
         run.ran_out = run.triggered = False
@@ -572,18 +590,9 @@ class Partition:
         if run.attempt == 1:
             event.fired += 1
         self.note(f"delivered, overlap {event.overlap}, attempt {'first' if run.attempt == 1 else 'later'}")
-        self.delivered.append(
-            Delivered(
-                event.identity,
-                run.revision,
-                run.due,
-                run.attempt,
-                self.now,
-                event.priority,
-                event.definition.get("payload"),
-                event.definition.get("topics") or ["lightsched.deliveries"],
-            )
-        )
+        payload = payload_of(event.definition)
+        self.delivered.append(Delivered(event.identity, run.revision, run.due, run.attempt, payload, topics))
+        self.bytes += (len(payload) + 600) * len(topics)
         if event.tracked:
             run.phase = "out"
             run.timeout = milliseconds(event.definition.get("timeout", "5m"))
@@ -613,6 +622,8 @@ class Partition:
         taken: Counter = Counter()
         for tenant, _, _, _, identity, run in before:
             event = self.events.get(identity)
+            if self.bytes >= self.settings.step_bytes:
+                return
             if taken[tenant] < self.settings.step_fires and self._slot_free(tenant):
                 taken[tenant] += 1
                 if event and run in event.runs and run.phase == "waiting":
@@ -627,8 +638,31 @@ class Partition:
 
     # leases and reports
 
-    def _run_out(self) -> None:
-        for event in list(self.events.values()):
+    def _deadlines(self) -> list[tuple]:
+        """Leases, expiries of what waits and times to forget that have passed, in order."""
+        found = []
+        for event in self.events.values():
+            for run in event.runs:
+                if run.phase == "out":
+                    found.append((run.at, run.seq, 0, event.identity))
+                elif run.phase in ("waiting", "queued") and run.expires:
+                    found.append((run.expires, run.seq, 1, event.identity))
+            if event.forget is not None:
+                found.append((event.forget, event.seq, 2, event.identity))
+        return sorted(entry for entry in found if entry[0] <= self.now)
+
+    def _run_out(self, before: list[tuple]) -> None:
+        """A step takes so many; all that has passed of an event is dealt with at once."""
+        for identity in dict.fromkeys(entry[3] for entry in before[: self.settings.step_leases]):
+            event = self.events.get(identity)
+            if event is None:
+                continue
+            if event.forget is not None and event.forget <= self.now:
+                self.note("forgotten")
+                del self.events[identity]
+                for name in [name for name in self.history if name[0] == identity]:
+                    del self.history[name]
+                continue
             for run in list(event.runs):
                 if run not in event.runs:
                     continue
@@ -639,18 +673,11 @@ class Partition:
                 elif run.phase in ("waiting", "queued") and run.expires and run.expires <= self.now:
                     self.note("expired while waiting")
                     self._finish(event, run, "EXPIRED")
-        for event in list(self.events.values()):
-            if event.forget is not None and event.forget <= self.now:
-                self.note("forgotten")
-                del self.events[event.identity]
-                for name in [name for name in self.history if name[0] == event.identity]:
-                    del self.history[name]
 
     def _report(self, item: dict) -> None:
         report = item["value"]
         if report is None or item["bad"]:
-            self.dead_letters.append(item["raw"])
-            self._answer(item, "INVALID", None)
+            self._refuse(item)
             return
         if report["partition"] != self.number:
             self.note("report forwarded")
@@ -725,7 +752,7 @@ class Partition:
 
     # the end
 
-    def _finish(self, event: Event, run: Run, status: str, result: object = "") -> None:
+    def _finish(self, event: Event, run: Run, status: str, result: object = "", *, dead: bool = False) -> None:
         event.runs.remove(run)
         self.note(f"run {status}")
         self.history[event.identity, run.due, run.revision] = {
@@ -747,23 +774,23 @@ class Partition:
                 self._end(event, "SUCCESS")
                 return
             if not event.repeats:
-                self._end(event, status)
+                self._end(event, status, dead=dead)
                 return
         self._go_on(event)
-        self._end_if_done(event)
+        self._end_if_done(event, dead=dead)
 
-    def _end_if_done(self, event: Event) -> None:
+    def _end_if_done(self, event: Event, *, dead: bool = False) -> None:
         if event.repeats and not event.over and event.due is None and not event.runs:
-            self._end(event, event.last_status or "EXPIRED")
+            self._end(event, event.last_status or "EXPIRED", dead=dead)
 
-    def _end(self, event: Event, status: str) -> None:
+    def _end(self, event: Event, status: str, *, dead: bool = False) -> None:
         self._drop_waiting(event)
         event.over = status
         event.due = None
         event.paused = False
         event.forget = None if event.runs else self.now + self.settings.keep
         name = {"CANCELLED": "cancelled", "EXPIRED": "expired"}.get(status, "fired")
-        self.totals[name] += 1
+        self.totals["dead" if dead else name] += 1
         self.totals["pending"] -= 1
         self.note(f"ended {status}, {'recurrence' if event.repeats else 'one-shot'}")
 
@@ -790,6 +817,10 @@ def definition_of(command: dict, appended: int) -> dict:
     if "in" in definition:
         definition["at"] = appended + milliseconds(definition.pop("in"))
     return definition
+
+
+def payload_of(definition: dict) -> bytes:
+    return json.dumps(definition["payload"]).encode() if "payload" in definition else b""
 
 
 def delays_of(retry: dict | None) -> list[int]:

@@ -107,7 +107,7 @@ OPTIONS: dict[str, Callable[[Chooser], object]] = {
     "timeout": lambda choose: choose.one(("2s", "30s", "10m")),
     "expires_in": lambda choose: choose.one(("1s", "30s", "5m")),
     "priority": lambda choose: choose.one((0, 5, 9)),
-    "topics": lambda choose: choose.one((["copies"], ["lightsched.deliveries", "copies"])),
+    "topics": lambda choose: choose.one((["copies"], ["lightsched.deliveries", "copies"], ["nowhere"])),
     "track": lambda _choose: True,
     "labels": lambda _choose: {"team": "blue"},
 }
@@ -149,7 +149,7 @@ def name(choose: Chooser) -> dict:
     found = {"id": choose.one(IDS)}
     if choose.chance(2):
         found["key"] = choose.one(KEYS)
-    if choose.chance(3):
+    if choose.chance(2):
         found["tenant"] = "acme"
     return found
 

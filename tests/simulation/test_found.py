@@ -1,4 +1,4 @@
-"""What the simulation has found, each as the shortest story that shows it. The rule it breaks is in docs/semantics.md."""
+"""What the simulation has found, each as the shortest story that shows it. The rules are in docs/semantics.md."""
 
 import asyncio
 import json
@@ -121,7 +121,7 @@ def test_what_is_only_now_due_takes_no_slot_from_what_waits_for_it():
 
 
 async def test_what_is_sent_after_the_clock_was_set_does_not_go_early(tmp_path: Path):
-    """A laptop wakes up: its clock has gone on, the monotonic one has not. The node is idle and has believed it since."""
+    """A laptop wakes up: its clock has gone on, the monotonic one has not. The idle node has come to believe it."""
     clock = Clock(NOW)
     node = await Node.open(Settings(data=tmp_path), clock)
     running = asyncio.create_task(node.run())

@@ -30,10 +30,10 @@ from lightsched.node.answers import Answers
 from lightsched.node.guard import ClockGuard, Reading
 from lightsched.node.metrics import Metrics
 from lightsched.node.worker import Worker
-from tests.simulation.model import Delivered, Guard, Partition, Settings, definition_of
+from tests.simulation.model import NOWHERE, Delivered, Guard, Partition, Settings, definition_of
 
 EVENTS, REPORTS = "lightsched.events", "lightsched.reports"
-DEAD_LETTERS = "lightsched.dead-letter"
+DEAD_LETTERS, AUDIT = "lightsched.dead-letter", "lightsched.audit"
 PHASES = {Phase.DELIVERED: "out", Phase.RETRY: "retry", Phase.WAITING: "waiting", Phase.QUEUED: "queued"}
 LIVELOCK = 3_000
 
@@ -115,7 +115,10 @@ class Setup:
     keep: int = 7 * 86_400_000
     active_runs: int = 1_000
     step_fires: int = 2_000
+    step_leases: int = 2_000
+    step_bytes: int = 8 * 1024 * 1024
     step_inputs: int = 1_000
+    by_tenant: bool = False  # the events of `acme` live in one partition
     capped: int = 2  # slots of the tenant `acme`
 
 
@@ -125,12 +128,14 @@ class World:
         self.setup = setup
         self.loop = loop
         self.clock = Clock(setup.start)
-        self.tenants = {"acme": Tenant(in_flight=setup.capped)}
+        self.tenants = {"acme": Tenant(in_flight=setup.capped, rule="tenant" if setup.by_tenant else "key")}
         settings = Settings(
             partitions=setup.partitions,
             keep=setup.keep,
             active_runs=setup.active_runs,
             step_fires=setup.step_fires,
+            step_leases=setup.step_leases,
+            step_bytes=setup.step_bytes,
             in_flight={"acme": setup.capped},
             home=self.home,
         )
@@ -143,6 +148,8 @@ class World:
         self.sent: dict[tuple[str, int], list[Delivered]] = {}  # by the model, to each topic
         self.dead: dict[int, list[bytes | None]] = {number: [] for number in numbers}
         self.seen_dead: dict[int, list[bytes | None]] = {number: [] for number in numbers}
+        self.audited: dict[int, list[tuple]] = {number: [] for number in numbers}
+        self.seen_audit: dict[int, tuple[list[tuple], int]] = {number: ([], 0) for number in numbers}
         self.seen_offsets: dict[tuple[str, int], int] = {}
         self.deliveries: list[dict] = []  # real ones, as executors see them
         self.delivery_ids: set[str] = set()
@@ -195,6 +202,9 @@ class World:
                 tenants=self.tenants,
                 active_runs=self.setup.active_runs,
                 step_fires=self.setup.step_fires,
+                step_leases=self.setup.step_leases,
+                step_bytes=self.setup.step_bytes,
+                refuse=lambda delivery: "there is no such place" if NOWHERE in delivery.topics else "",
             )
             partition = self.run(self.log.take(number))
             self.workers.append(Worker(partition, Engine(rules), clock, self.heard, self.metrics, guard))
@@ -247,7 +257,7 @@ class World:
         raise Crash(point)
 
     def _copy(self) -> None:
-        """At one moment: not while RocksDB tidies up in the background, which changes the files and not what is in them."""
+        """At one moment: not while RocksDB tidies up in the background, which changes files and not what is in them."""
 
         def files() -> dict[str, int]:
             return {file.name: file.stat().st_size for file in sorted(self.path.iterdir()) if file.name != "LOG"}
@@ -331,9 +341,12 @@ class World:
 
     # inputs
 
-    def home(self, _tenant: str, key: str) -> int:
-        """The partition of an event, by the default rule of a tenant."""
-        return partition_of(key, self.setup.partitions) if self.setup.partitions > 1 else 0
+    def home(self, tenant: str, key: str) -> int:
+        """The partition of an event."""
+        if self.setup.partitions == 1:
+            return 0
+        by_tenant = self.setup.by_tenant and tenant == "acme"
+        return partition_of(tenant if by_tenant else key, self.setup.partitions)
 
     def append(self, topic: str, number: int, records: list[tuple[Record, Expected]]) -> bool:
         """Append; False if it crashed."""
@@ -476,6 +489,7 @@ class World:
             self.expected[f"lightsched.{follow['topic']}", follow["partition"]].append(expected)
         self.dead[number] += model.dead_letters
         for identity, outcome, revision in model.outcomes:
+            self.audited[number].append((identity, outcome))
             if outcome == "CANCELLED":
                 self.cancelled[identity] = revision
             elif outcome == "SCHEDULED":
@@ -560,8 +574,24 @@ class World:
             same("totals", {name: getattr(totals, name) for name in model.totals}, model.totals)
             assert totals.pending == sum(event.over is None for event in model.events.values()) == store.pending()
             same("dead letters", self._dead_letters(number), self.dead[number])
+            same("outcomes on the audit", self._audited(number), self.audited[number])
             same("next due", store.next_due_ms(), model.next_due())
             self._compare_history(number)
+
+    def _audited(self, number: int) -> list[tuple]:
+        """All outcomes on the audit; those seen before are not read again."""
+        seen, start = self.seen_audit[number]
+        if self._end(AUDIT, number) > start:
+            others = {other: 2**62 for other in range(self.setup.partitions) if other != number}
+            fresh = self.run(self.log.fetch(AUDIT, others | {number: start}, 100_000, 0.0))
+            lines = [json.loads(line) for step in fresh for line in step.record.value.splitlines()]
+            seen += [
+                (f"{line['tenant']}\0{line['key']}\0{line['id']}", line["outcome"])
+                for line in lines
+                if "outcome" in line
+            ]
+            self.seen_audit[number] = seen, start + len(fresh)
+        return seen
 
     def _dead_letters(self, number: int) -> list[bytes | None]:
         """All of them; those seen before are not read again."""
@@ -625,7 +655,7 @@ def _by_tenant(deliveries: list[tuple]) -> dict[str, list[tuple]]:
 
 
 def _shape(delivered: Delivered) -> tuple:
-    return delivered.identity, delivered.revision, delivered.due, delivered.attempt, json.dumps(delivered.payload).encode()
+    return delivered.identity, delivered.revision, delivered.due, delivered.attempt, delivered.payload
 
 
 def _plain(command: dict, appended: Appended) -> dict:
@@ -691,4 +721,3 @@ def _model_state(event) -> dict:
             for run in event.runs
         ],
     }
-

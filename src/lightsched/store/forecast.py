@@ -1,10 +1,10 @@
 """How many events are due in each coming minute, by tenant?
 
-The due index knows, minute by minute; nobody else has to. A forecast counts the minutes it is asked for from the
-index, once, and from then on keeps them right as entries come and go. Counting goes from one entry to the next in a
-fixed order (minute, priority, time, arrival), so it can stop anywhere and go on later: entries up to where it stands
-are counted, and a change behind it is added at once. Nothing is persisted, a change costs a comparison, and memory
-holds the minutes between the first and the last one asked for, at most `MAX_MINUTES`.
+The due index knows; nobody else has to. A forecast counts the minutes it is asked for from the index, once, and from
+then on keeps them right as entries come and go. Within a priority it goes from one entry to the next, so it can stop
+anywhere and go on later: entries up to where it stands are counted, and a change among them is added at once. Nothing
+is persisted, a change costs a comparison, and memory holds the minutes from the first to the last one asked for, at
+most `MAX_MINUTES`.
 
 (Persisting a count per minute and tenant would cost every event a look-up and a write of its own, in and out.)
 """
@@ -17,6 +17,7 @@ from lightsched.store.rocks import between
 
 MAX_MINUTES = 3 * 24 * 60
 _MINUTE_MS = 60_000
+_PRIORITIES = range(FIRST_PRIORITY, LAST_PRIORITY + 1)
 
 MinuteCounts = dict[int, dict[str, int]]
 """Minute since the epoch → tenant → entries due in it."""
@@ -30,23 +31,22 @@ class Forecast:
         self._partition = partition
         self.active = False  # something was counted, and has to be kept right
         self._tenants: MinuteCounts = {}
-        self._first = 0
-        # counted so far: all up to this entry, in the order minute, priority, key
-        self._minute = 0
-        self._priority = FIRST_PRIORITY
-        self._key = b""
+        self._first = 0  # minute
+        self._counted = [b""] * len(
+            _PRIORITIES
+        )  # from the first minute up to this key, which is the next to be counted
 
     def count(self, first: int, minutes: int, limit: int) -> bool:
         """Count on, over at most `limit` entries, until `minutes` from `first` on are counted. Are they?"""
-        minutes = min(minutes, MAX_MINUTES)
-        end = first + minutes
-        if first < self._first or first > self._minute or end - self._first > MAX_MINUTES:
-            self._reset(first)
-        self._drop_before(first)
+        self._begin_at(first)
         self.active = True
-        while self._minute < end and limit > 0:
-            limit -= 1 + self._count_some(limit)
-        return self._minute >= end
+        for priority in _PRIORITIES:
+            end = self._key(priority, first + min(minutes, MAX_MINUTES))
+            if self._counted[priority] < end:
+                limit -= self._count(priority, end, limit)
+                if limit <= 0:
+                    return False
+        return True
 
     def minutes(self, first: int, minutes: int) -> MinuteCounts:
         """What was counted; minutes without entries are left out."""
@@ -60,26 +60,20 @@ class Forecast:
         """An entry of the due index is inserted (+1) or deleted (-1)."""
         priority, due_ms, _ = parse_due(key)
         minute = due_ms // _MINUTE_MS
-        if minute < self._first or (minute, priority, key) > (self._minute, self._priority, self._key):
-            return
-        self._add(minute, tenant_of(identity), difference)
+        if minute >= self._first and key < self._counted[priority]:
+            self._add(minute, tenant_of(identity), difference)
 
-    def _count_some(self, limit: int) -> int:
-        """Count one priority of one minute, or as much of it as `limit` allows."""
-        start = due_key(self._partition, self._priority, self._minute * _MINUTE_MS, 0)
-        end = due_key(self._partition, self._priority, (self._minute + 1) * _MINUTE_MS, 0)
-        counted = 0
-        for key, value in between(self._family, max(start, self._key + b"\0"), end):
-            self._add(self._minute, tenant_of(Identity(value)), 1)
-            self._key = key
-            counted += 1
-            if counted == limit:
-                return counted
-        self._key = b""
-        self._priority += 1
-        if self._priority > LAST_PRIORITY:
-            self._minute, self._priority = self._minute + 1, FIRST_PRIORITY
-        return counted
+    def _count(self, priority: int, end: bytes, limit: int) -> int:
+        """Count entries of one priority; how many."""
+        count = 0
+        for key, name in between(self._family, self._counted[priority], end):
+            if count == limit:
+                self._counted[priority] = key
+                return count
+            self._add(parse_due(key)[1] // _MINUTE_MS, tenant_of(Identity(name)), 1)
+            count += 1
+        self._counted[priority] = end
+        return count
 
     def _add(self, minute: int, tenant: str, difference: int) -> None:
         tenants = self._tenants.setdefault(minute, {})
@@ -89,14 +83,15 @@ class Forecast:
         else:
             tenants.pop(tenant, None)
 
-    def _drop_before(self, first: int) -> None:
-        if first > self._first:
-            for minute in [minute for minute in self._tenants if minute < first]:
-                del self._tenants[minute]
-            self._first = first
+    def _begin_at(self, first: int) -> None:
+        """Minutes before the first are not needed any more; for earlier ones all has to be counted again."""
+        if first < self._first:
+            self._tenants.clear()
+            self._counted = [b""] * len(_PRIORITIES)
+        for minute in [minute for minute in self._tenants if minute < first]:
+            del self._tenants[minute]
+        self._first = first
+        self._counted = [max(self._counted[priority], self._key(priority, first)) for priority in _PRIORITIES]
 
-    def _reset(self, first: int) -> None:
-        self._tenants.clear()
-        self._first = self._minute = first
-        self._priority = FIRST_PRIORITY
-        self._key = b""
+    def _key(self, priority: int, minute: int) -> bytes:
+        return due_key(self._partition, priority, minute * _MINUTE_MS, 0)
