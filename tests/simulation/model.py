@@ -423,8 +423,9 @@ class Partition:
         if event.due is not None:
             event.due = self.now
         for run in event.runs:
-            if run.phase == "retry" and run.revision == event.revision:
+            if run.phase != "out":
                 run.at = self.now
+        self._go_on(event)
         return "TRIGGERED"
 
     @staticmethod

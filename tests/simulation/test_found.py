@@ -13,7 +13,7 @@ from lightsched.event.tenant import Tenant
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
 from tests.simulation.memory_view import MemoryView
-from tests.simulation.world import Clock
+from tests.simulation.world import EVENTS, Clock, Expected, Setup, World
 
 NOW = 1_780_000_000_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -112,6 +112,17 @@ def test_a_pause_holds_what_was_triggered_before_it():
     assert dues(story.step(NOW + 2, {"op": "resume", "id": "a"})) == [(b"a", NOW)]
 
 
+def test_a_one_shot_that_is_triggered_goes_at_once_although_the_window_has_closed_while_it_was_held():
+    story = Story(tenants={"default": Tenant(in_flight=1)})
+    window = {"from": "20:00", "to": "20:30"}  # NOW is at 20:26:40
+    first = story.step(
+        NOW, {"id": "a", "at": NOW, "track": True}, {"id": "b", "at": NOW, "track": True, "window": window}
+    )
+    story.step(NOW, {"op": "pause", "id": "b"})
+    story.step(NOW + HOUR, reports=(success(first.deliveries[0]),))
+    assert dues(story.step(NOW + HOUR, {"op": "trigger", "id": "b"})) == [(b"b", NOW)]
+
+
 def test_what_is_only_now_due_takes_no_slot_from_what_waits_for_it():
     story = Story(tenants={"default": Tenant(in_flight=1)})
     events = [{"id": id_, "at": NOW, "track": True} for id_ in ("a", "b", "c")]
@@ -150,3 +161,23 @@ async def test_what_is_sent_after_the_clock_was_set_does_not_go_early(tmp_path: 
     assert state.fired == 0
     node.stop()
     await running
+
+
+def test_a_steady_stream_of_inputs_does_not_keep_a_partition_that_was_just_taken_from_firing(tmp_path: Path):
+    loop = asyncio.new_event_loop()
+    world = World(tmp_path, Setup(step_inputs=3), loop)
+    try:
+        event = {"id": "a", "at": world.clock.wall + SECOND, "key": "a", "payload": 1}
+        expected = Expected(event, bad=False, raw=json.dumps(event).encode())
+        world.append(EVENTS, 0, [(Record(None, expected.raw), expected)])
+        world.settle()
+        world.restart(2 * SECOND)
+        for _ in range(5):
+            nonsense = [(Record(None, b""), Expected(None, bad=True, raw=b"")) for _ in range(3)]
+            world.append(EVENTS, 0, nonsense)
+            world.turn(0)
+        assert [delivery["due"] for delivery in world.deliveries] == [event["at"]]
+    finally:
+        world.close()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

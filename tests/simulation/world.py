@@ -192,8 +192,8 @@ class World:
         self.metrics = Metrics()
         limits = Limits(keep_ms=self.setup.keep)
         self.workers: list[Worker] = []
-        self.behind = [True] * self.setup.partitions
-        self.backlog: list[tuple[int, int]] = []
+        self.positions: dict[tuple[str, int], int] = {}  # of the workers
+        self.backlog: dict[tuple[str, int], int] = {}  # where the inputs ended when they were taken
         for number in range(self.setup.partitions):
             rules = Rules(
                 partition=number,
@@ -208,7 +208,10 @@ class World:
             )
             partition = self.run(self.log.take(number))
             self.workers.append(Worker(partition, Engine(rules), clock, self.heard, self.metrics, guard))
-            self.backlog.append((self._end(EVENTS, number), self._end(REPORTS, number)))
+            meta = partition.store.meta
+            for topic, position in ((EVENTS, meta.events_offset), (REPORTS, meta.reports_offset)):
+                self.positions[topic, number] = position
+                self.backlog[topic, number] = self._end(topic, number)
 
     def _end(self, topic: str, number: int) -> int:
         return self.log.ends(topic)[number][1]
@@ -413,11 +416,13 @@ class World:
         finally:
             worker.partition.read = inner
         now, trusted = self.guard.model.look(self.clock.wall, self.clock.monotonic)
-        self.behind[number] = self.behind[number] and len(read) == self.setup.step_inputs
-        firing = trusted and not self.behind[number]
+        for appended in read:
+            self.positions[appended.topic, number] = appended.offset + 1
+        behind = any(self.positions[topic, number] < self.backlog[topic, number] for topic in (EVENTS, REPORTS))
+        firing = trusted and not behind
         if not trusted:
             self.stats["turn with a clock that is not believed"] += 1
-        if self.behind[number]:
+        if behind:
             self.stats["turn behind"] += 1
         model.step([self._item(number, appended) for appended in read], now, firing=firing)
         if crashed:

@@ -29,6 +29,7 @@ router = APIRouter(prefix=BASE + "/events", tags=["events"])
 
 ALL_TENANTS = "*"
 MOST_LISTED = 1_000
+MOST_BYTES = 4 * 1024 * 1024  # of definitions on one page, roughly
 MOST_SCANNED = 20_000
 """Events that one request looks at; if few of them match, the answer is short and has a cursor."""
 _SCANNED_AT_ONCE = 200
@@ -112,14 +113,16 @@ async def _page(face: Face, asked: ListParameters) -> Page:
     turns = Turns()
     events: list[dict[str, Any]] = []
     last = b""
+    size = 0
     merged = merge(*(_scan(store, tenant, after) for store in face.node.stores), key=_identity)
     for scanned, (name, state, store) in enumerate(merged):
-        if len(events) == asked.limit or scanned == MOST_SCANNED:
+        if len(events) == asked.limit or scanned == MOST_SCANNED or size >= MOST_BYTES:
             return Page(events, write_cursor(_CURSOR, last))
         last = name
         if matches(name, state, store):
             definition = store.definition(name)
             if definition is not None:
+                size += len(definition)
                 events.append(show(name, state, definition))
         if turns.over():
             await turns.rest()

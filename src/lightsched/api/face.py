@@ -37,7 +37,7 @@ class Face:
     @property
     def now_ms(self) -> int:
         """The present, by the node's clock."""
-        return self.node.clock.wall_ms()
+        return self.node.now_ms
 
     def home(self, event: Event) -> int:
         """The partition that an event lives in."""
@@ -46,7 +46,7 @@ class Face:
     def store_of(self, tenant: str, key: str, id: str) -> tuple[Store, Identity]:
         """The store that holds this event if there is one, and its name there."""
         partition = self.home(Event(id=id, key=key, tenant=tenant))
-        return self.node.stores[partition], identity(tenant, key, id)
+        return self.node.workers[partition].partition.store, identity(tenant, key, id)
 
 
 async def running(request: Request) -> Face:

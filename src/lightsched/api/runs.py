@@ -14,14 +14,19 @@ from lightsched.api.parameters import BASE, EventId, Which
 from lightsched.api.shapes import AttemptShown, Explanation, Runs, RunShown, answer
 from lightsched.api.shown import shown_time, words_of
 from lightsched.api.target import found, not_found
+from lightsched.api.turns import Turns
 from lightsched.engine.explain import explain
 from lightsched.engine.state import Attempt, FinishedRun, Run
+from lightsched.event.identity import Identity
 from lightsched.event.model import decoder
 from lightsched.event.schedule import plan_of
+from lightsched.store.store import Store
 from lightsched.timing import LAST_MS, format_utc
 
 router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
+MOST_BYTES = 4 * 1024 * 1024  # of runs on one page, roughly
+_READ_AT_ONCE = 20
 _EXPLAINED = 20
 _CURSOR = "r"
 _Number = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
@@ -47,15 +52,36 @@ async def list_runs(id: EventId, face: Running, asked: Annotated[RunParameters, 
     """Unfinished ones included. History is kept for a while (`history.keep`)."""
     _, store, name, state = found(face, id, asked.tenant, asked.key)
     before: _Place | None = None if asked.cursor is None else read_cursor(_CURSOR, asked.cursor, _Place)
-    finished = [
-        ((due_ms, revision), _finished(due_ms, revision, run))
-        for (_, due_ms, revision), run in store.runs_of(name, before, asked.limit + 1)
-    ]
+    finished, complete = await _history(store, name, before, asked.limit + 1)
     unfinished = sorted(((run.due_ms, run.revision), _unfinished(run)) for run in state.runs)
     waiting = [(place, run) for place, run in reversed(unfinished) if before is None or place < before]
     page = list(merge(finished, waiting, key=_place, reverse=True))
-    cursor = write_cursor(_CURSOR, page[asked.limit - 1][0]) if len(page) > asked.limit else None
-    return answer(Runs([run for _, run in page[: asked.limit]], cursor))
+    limit = asked.limit
+    if not complete:
+        limit = min(limit, page.index(finished[-1]) + 1)
+    cursor = write_cursor(_CURSOR, page[limit - 1][0]) if len(page) > limit or not complete else None
+    return answer(Runs([run for _, run in page[:limit]], cursor))
+
+
+async def _history(
+    store: Store, name: Identity, before: _Place | None, limit: int
+) -> tuple[list[tuple[_Place, RunShown]], bool]:
+    """Finished runs, some at a time, and whether these are all that were asked for: results may be large."""
+    read: list[tuple[_Place, RunShown]] = []
+    turns, size = Turns(), 0
+    while len(read) < limit:
+        if size >= MOST_BYTES:
+            return read, False
+        some = store.runs_of(name, before, min(_READ_AT_ONCE, limit - len(read)))
+        if not some:
+            break
+        for (_, due_ms, revision), run in some:
+            before = due_ms, revision
+            size += len(run.result) + len(run.error) + 200 * len(run.attempts)
+            read.append((before, _finished(due_ms, revision, run)))
+        if turns.over():
+            await turns.rest()
+    return read, True
 
 
 @router.get(

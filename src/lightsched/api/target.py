@@ -12,6 +12,9 @@ from lightsched.event.model import Event, Op
 from lightsched.event.status import Outcome
 from lightsched.store.store import Store
 
+MOST_KEYS = 100
+"""Keys that are named where an id has several."""
+
 
 class Target(NamedTuple):
     """The event that a request is about."""
@@ -36,11 +39,12 @@ def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
     check(Event(op=Op.TRIGGER, id=id, key=key or id, tenant=tenant), face.limits, 0)
     if key:
         return Target(tenant, key, id)
-    keys = sorted({known for store in face.node.stores for known in store.keys_of(tenant, id)})
+    keys = sorted({known for store in face.node.stores for known in store.keys_of(tenant, id, MOST_KEYS)})
     if len(keys) > 1:
         named = ", ".join(f"`{known}`" for known in keys[:10])
+        count = f"{len(keys)}" if len(keys) < MOST_KEYS else f"{MOST_KEYS} or more"
         raise Refusal(
-            AMBIGUOUS, f"{len(keys)} events have this id, under the keys {named}: add ?key=.", keys=keys[:100]
+            AMBIGUOUS, f"{count} events have this id, under the keys {named}: add ?key=.", keys=keys[:MOST_KEYS]
         )
     return Target(tenant, keys[0] if keys else id, id)
 

@@ -173,11 +173,11 @@ def trigger(draft: Draft, command: Command) -> None:
 
 
 def _sooner(draft: Draft, state: State, event: Event) -> State:
-    """What a one-shot waits for, its time or that of a retry, is now."""
+    """What a one-shot waits for, its time or that of a retry, is now; so the window does not hold it back either."""
     now_ms = draft.now_ms
     status = moved(state.status, Signal.RESUMED) if state.paused else state.status
     due_ms = None if state.due_ms is None else now_ms
-    runs = tuple(structs.replace(run, at_ms=now_ms) if run.phase is Phase.RETRY else run for run in state.runs)
+    runs = tuple(run if run.phase is Phase.DELIVERED else structs.replace(run, at_ms=now_ms) for run in state.runs)
     return go_on(structs.replace(state, status=status, due_ms=due_ms, paused=False, runs=runs), event)
 
 

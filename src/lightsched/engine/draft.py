@@ -21,6 +21,8 @@ from lightsched.event.status import FINAL, TRANSITIONS, Outcome, Signal, Status
 from lightsched.timing import format_utc
 
 MAX_TRAIL = 20
+CHUNK = 256
+"""Definitions are read so many at a time: payloads may be large."""
 
 
 class Draft:
@@ -32,6 +34,7 @@ class Draft:
         self.emitter = emitter
         self.now_ms = now_ms
         self.at = format_utc(now_ms)
+        self.forget_ms = now_ms + rules.limits.keep_ms  # when that which is over now leaves the history
         meta = view.meta
         self.totals: Totals = structs.replace(meta.totals)
         self.meta = structs.replace(meta, totals=self.totals, clock_ms=max(meta.clock_ms, now_ms))
@@ -156,11 +159,6 @@ class Draft:
             totals.fired += 1
         forget_ms = None if state.runs else self.forget_ms
         return structs.replace(state, status=status, due_ms=None, paused=False, forget_ms=forget_ms)
-
-    @property
-    def forget_ms(self) -> int:
-        """When that which is over now leaves the history."""
-        return self.now_ms + self.rules.limits.keep_ms
 
     def miss(self, reason: str, count: int = 1) -> None:
         """Occurrences that will not run: counted, never silent."""

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from lightsched.engine.draft import Draft
+from lightsched.engine.draft import CHUNK, Draft
 from lightsched.engine.missed import catch_up_with, next_due
 from lightsched.engine.plain import fire_plain, is_plain
 from lightsched.engine.rules import LATE_MS
@@ -15,17 +15,14 @@ from lightsched.event.schedule import plan_of, window_of
 from lightsched.timing import format_utc
 from lightsched.timing.catch_up import MOST_COUNTED
 
-_CHUNK = 256
-"""Definitions are read so many at a time: payloads may be large."""
-
 
 def fire_due(draft: Draft) -> None:
     """Fire what is due, as far as a step may go."""
     rules = draft.rules
     entries = draft.due(rules.step_fires)
     draft.load(entry.identity for entry in entries)
-    for i in range(0, len(entries), _CHUNK):
-        chunk = entries[i : i + _CHUNK]
+    for i in range(0, len(entries), CHUNK):
+        chunk = entries[i : i + CHUNK]
         draft.load_events([entry.identity for entry in chunk])
         for entry in chunk:
             if draft.bytes >= rules.step_bytes:

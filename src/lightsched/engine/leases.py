@@ -12,13 +12,18 @@ _END_OF_TIME_MS = 1 << 62
 
 def run_out(draft: Draft) -> None:
     """Deal with every lease, expiry and time to forget that has passed, as far as a step may go."""
-    names = draft.view.leases(draft.now_ms, draft.rules.step_leases)
+    most = draft.rules.step_leases
+    names = draft.view.leases(draft.now_ms, most)
     draft.load(names)
-    for name in dict.fromkeys(names):
+    before = len(draft.step.runs)
+    for done, name in enumerate(dict.fromkeys(names)):
         state = draft.state(name)
         if state is not None:
             _run_out(draft, name, state)
-    draft.step.more = draft.step.more or len(names) == draft.rules.step_leases
+        if done + len(draft.step.runs) - before + (0 if state is None else len(state.runs)) >= most:
+            draft.step.more = True  # one event may have a thousand runs to end or to forget
+            return
+    draft.step.more = draft.step.more or len(names) == most
 
 
 def _run_out(draft: Draft, name: Identity, state: State) -> None:

@@ -143,6 +143,7 @@ def follow(draft: Draft, report: Report, name: DeliveryName, index: int, raw: by
             DeadLetter("INVALID_THEN", f"then[{index}] of {report.delivery}: {error}", Record(key.encode(), raw))
         )
         return
+    draft.bytes += len(raw)
     headers = ((ASSIGNED, b"1"),) if assigned else ()
     record = Record(event.key.encode(), encoder.encode(event), (*headers, ("ls_who", f"then of {id_}".encode())))
     to = home(rules.tenant(tenant), event, rules.partitions)

@@ -21,6 +21,7 @@ from lightsched.event.status import FINAL, Signal, Status
 from lightsched.timing import format_duration, format_utc
 
 MAX_ATTEMPTS_KEPT = 50
+MAX_ERROR_KEPT = 200  # characters, of each attempt: a state is small; the history has the last one in full
 _RUNS_DROPPED_AT_ONCE = 200
 
 
@@ -275,4 +276,5 @@ def with_run(state: State, run: Run) -> State:
 def _closed(run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
     """The attempt that was out is over."""
     last = run.attempts[-1]
+    error = error[:MAX_ERROR_KEPT]
     return (*run.attempts[:-1], structs.replace(last, status=status, executor=executor or last.executor, error=error))

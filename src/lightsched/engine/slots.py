@@ -1,6 +1,6 @@
 """Who may go when a slot is free? Runs of a tenant that wait for one, in firing order."""
 
-from lightsched.engine.draft import Draft
+from lightsched.engine.draft import CHUNK, Draft
 from lightsched.engine.runs import settle, start
 from lightsched.engine.state import Phase
 from lightsched.engine.view import Entry
@@ -19,7 +19,7 @@ def _release(draft: Draft, tenant: str) -> bool:
     seen = 0
     while draft.has_slot(tenant):
         free = most if slots is None else slots - draft.in_flight(tenant)
-        limit = min(seen + free, most)
+        limit = min(seen + free, seen + CHUNK, most)
         entries = draft.view.waiting(tenant, limit)[seen:]
         draft.load(entry.identity for entry in entries)
         draft.load_events([entry.identity for entry in entries])

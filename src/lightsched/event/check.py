@@ -76,14 +76,9 @@ def is_plain(event: Event) -> bool:
 
 
 def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> None:
-    if not event.id:
-        problems.append(Problem("id", "is missing: say which event is meant"))
-    names = (("id", event.id),) if event.key == event.id else (("id", event.id), ("key", event.key))
-    for name, value in names:
-        if len(value) > MAX_NAME:
-            problems.append(Problem(name, f"has {len(value)} characters: at most {MAX_NAME} are allowed"))
-        elif not value.isprintable():
-            problems.append(Problem(name, "holds a control or other unprintable character: use printable ones only"))
+    _check_name("id", event.id, problems)
+    if event.key != event.id:
+        _check_name("key", event.key, problems)
     if event.id.startswith(AUTO) and not trusted_id and event.op is Op.SCHEDULE:
         problems.append(Problem("id", f"the prefix `{AUTO}` is reserved for ids that lightsched assigns: use another"))
     if event.tenant != "default" and not TENANT.fullmatch(event.tenant):
@@ -92,6 +87,15 @@ def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> 
         )
     if len(event.reason) > 1000:
         problems.append(Problem("reason", "is longer than 1000 characters: shorten it"))
+
+
+def _check_name(field: str, name: str, problems: list[Problem]) -> None:
+    if not name:
+        problems.append(Problem(field, "is missing: say which event is meant"))
+    elif len(name) > MAX_NAME:
+        problems.append(Problem(field, f"has {len(name)} characters: at most {MAX_NAME} are allowed"))
+    elif not name.isprintable():
+        problems.append(Problem(field, "holds a control or other unprintable character: use printable ones only"))
 
 
 def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
@@ -132,8 +136,11 @@ def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: li
 
 def _check_at(event: Event, limits: Limits, appended_ms: int, problems: list[Problem]) -> None:
     assert event.at is not None
-    at_ms = _try(problems, "at", parse_instant, event.at, event.timezone)
-    if at_ms is not None:
+    try:
+        at_ms = parse_instant(event.at, event.timezone)
+    except TimingError as error:
+        problems.append(Problem("at", str(error)))
+    else:
         _check_horizon("at", at_ms, limits, appended_ms, problems)
 
 
@@ -216,6 +223,7 @@ def _too_large(field: str, size: int, limits: Limits) -> Problem:
 def _check_topics(event: Event, limits: Limits, problems: list[Problem]) -> None:
     if len(event.topics) > limits.topics:
         problems.append(Problem("topics", f"names {len(event.topics)} topics: at most {limits.topics} are allowed"))
+        return  # not a problem for each of a million
     if len(set(event.topics)) != len(event.topics):
         problems.append(Problem("topics", "names a topic twice: name each once"))
     for topic in event.topics:
@@ -228,7 +236,7 @@ def _check_topics(event: Event, limits: Limits, problems: list[Problem]) -> None
 
 
 def _check_headers(event: Event, limits: Limits, problems: list[Problem]) -> None:
-    for name in event.headers:
+    for name in event.headers if len(event.headers) <= limits.headers else ():
         if not _HEADER.fullmatch(name):
             problems.append(Problem("headers", f"{name[:80]!r} is no header name: use visible ASCII characters"))
         elif name.lower().startswith(("ls_", "ce_")):

@@ -6,6 +6,7 @@ that is needed to route a report back: `partition:tenant/key/id/revision/due#att
 
 import re
 from base64 import b64decode
+from binascii import hexlify
 from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -132,7 +133,7 @@ class Emitter:
     def _mark(self, delivery: bytes) -> bytes:
         keyed = self._keyed.copy()
         keyed.update(delivery)
-        return keyed.hexdigest().encode()
+        return hexlify(keyed.digest())
 
 
 def _keyed(secret: bytes) -> blake2b:

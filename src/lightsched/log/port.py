@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from lightsched.engine.step import Step
+from lightsched.event.delivery import Delivery
 from lightsched.event.record import Appended, Record
 from lightsched.store.store import Store
 
@@ -17,6 +18,14 @@ class Partition(Protocol):
 
     number: int
     store: Store
+
+    @property
+    def behind(self) -> bool:
+        """Inputs from before the take are still to be read: nothing may fire before them."""
+
+    @property
+    def lag(self) -> int:
+        """Inputs that are still to be read."""
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs (events, then reports) after those already returned: at once if there are any, otherwise
@@ -37,6 +46,9 @@ class Log(Protocol):
     """Partitions to take, topics to append to and to read from."""
 
     partitions: int
+
+    def refuse(self, delivery: Delivery) -> str:
+        """Why a delivery cannot be made, empty if it can: asked before the step is committed."""
 
     async def take(self, number: int) -> Partition:
         """Become the only writer of a partition: restored, positioned at its next input."""

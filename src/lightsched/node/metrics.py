@@ -14,6 +14,7 @@ from prometheus_client.utils import floatToGoString
 from lightsched.engine.step import Step
 from lightsched.event.identity import Identity
 from lightsched.event.status import Status
+from lightsched.log.port import Partition
 from lightsched.node.guard import ClockGuard
 
 _LATENESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 60, 3600)
@@ -35,6 +36,7 @@ class Metrics:
         self.round_trip = Durations("lightsched_round_trip_seconds", "From due to SUCCESS", _LATENESS, self.registry)
         self.pending = self._gauge("pending_events", "Events that are not over", "partition")
         self.in_flight = self._gauge("in_flight_runs", "Runs delivered and unreported", "partition")
+        self.input_lag = self._gauge("input_lag", "Commands and reports that are still to be read", "partition")
         self.step_seconds = self._histogram("step_seconds", "Duration of a step, commit included", _STEP)
         self.step_events = self._histogram(
             "step_events", "Inputs and deliveries of a step", (1, 10, 100, 500, 1000, 2000, 4000)
@@ -62,14 +64,17 @@ class Metrics:
         return Histogram(f"lightsched_{name}", help_, (), registry=self.registry, buckets=buckets)
 
     @contextmanager
-    def step_timer(self, _partition: int) -> Iterator[None]:
+    def step_timer(self) -> Iterator[None]:
         """Time a step."""
         began = perf_counter()
         yield
         self.step_seconds.observe(perf_counter() - began)
 
-    def count(self, partition: int, step: Step, guard: ClockGuard, durable_ms: int) -> None:
+    def count(self, worked: Partition, step: Step, guard: ClockGuard, durable_ms: int) -> None:
         """Take in what a step did, when it is durable."""
+        partition = worked.number
+        self.input_lag.labels(partition).set(worked.lag)
+        self.in_flight.labels(partition).set(worked.store.in_flight_runs)
         if not step.empty:
             self.step_events.observe(len(step.answers) + len(step.deliveries))
         self._count_answers(step)

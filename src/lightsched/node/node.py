@@ -49,7 +49,6 @@ class Node:
         self.answers = Answers()
         self.metrics = Metrics()
         self.workers: dict[int, Worker] = {}
-        self.failed: BaseException | None = None
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
 
@@ -67,9 +66,14 @@ class Node:
             partitions=settings.embedded.partitions,
             prefix=settings.embedded.prefix,
             clock_ms=stamp_ms,
-            retention_ms=settings.history.keep,
+            retention_ms=settings.embedded.retention,
         )
         return cls(settings, log_, clock, guard)
+
+    @property
+    def now_ms(self) -> int:
+        """The present, as far as the clock is believed."""
+        return self.guard.look(self.clock.wall_ms(), self.clock.monotonic_ms()).now_ms
 
     @property
     def ready(self) -> bool:
@@ -88,6 +92,8 @@ class Node:
                     group.create_task(self._own(number), name=f"partition {number}")
         finally:
             self._stop.set()
+            for number in range(self.log.partitions):
+                self.answers.fail(number, NodeStopped())
             await self.log.close()
 
     def stop(self) -> None:
@@ -102,7 +108,7 @@ class Node:
         while not self._stop.is_set():
             began = perf_counter()
             partition = await self.log.take(number)
-            rules = self.settings.rules(number, self.log.partitions)
+            rules = self.settings.rules(number, self.log.partitions, self.log.refuse)
             worker = Worker(partition, Engine(rules), self.clock, self.answers, self.metrics, self.guard)
             self.workers[number] = worker
             self.metrics.restore_seconds.labels(number).set(perf_counter() - began)
@@ -111,8 +117,9 @@ class Node:
                 self._ready.set()
             try:
                 await worker.run()
-                delay_s = _RETAKE_FIRST_S
             except Exception as error:
+                if perf_counter() - began > _RETAKE_MOST_S:
+                    delay_s = _RETAKE_FIRST_S  # it was well for a while
                 del self.workers[number]
                 self._ready.clear()
                 self.answers.fail(number, PartitionLost(partition=number))

@@ -4,6 +4,7 @@ Unknown settings are errors. Durations and sizes are written as people write the
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,8 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from lightsched.engine.rules import Rules
+from lightsched.engine.rules import Rules, accept
 from lightsched.errors import LightschedError
+from lightsched.event.delivery import Delivery
 from lightsched.event.limits import Limits
 from lightsched.event.topics import Topics
 from lightsched.timing import TimingError, parse_duration
@@ -73,6 +75,7 @@ class EmbeddedSettings(_Section):
 
     partitions: int = Field(1, ge=1, le=1024)
     prefix: str = "lightsched."
+    retention: DurationMs = 7 * 86_400_000  # of deliveries, audit and dead letters, read or not
 
 
 class LimitSettings(_Section):
@@ -162,8 +165,12 @@ class Settings(BaseSettings):
             names=Topics(self.embedded.prefix),
         )
 
-    def rules(self, partition: int, partitions: int) -> Rules:
+    def rules(self, partition: int, partitions: int, refuse: Callable[[Delivery], str] = accept) -> Rules:
         """What the engine of a partition goes by."""
         return Rules(
-            partition=partition, partitions=partitions, limits=self.event_limits(), in_flight=self.limits.in_flight
+            partition=partition,
+            partitions=partitions,
+            limits=self.event_limits(),
+            in_flight=self.limits.in_flight,
+            refuse=refuse,
         )

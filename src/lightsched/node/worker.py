@@ -42,7 +42,6 @@ class Worker:
         self.metrics = metrics
         self.guard = guard or ClockGuard(clock.wall_ms(), clock.monotonic_ms())
         self._stopping = False
-        self._behind = True  # inputs from before the take are still to be read: nothing fires yet
 
     async def run(self) -> None:
         """Work until stopped; the step under way is finished."""
@@ -63,22 +62,21 @@ class Worker:
             return 0.0
         began_ms = self.clock.monotonic_ms()
         reading = self.guard.look(self.clock.wall_ms(), began_ms)
-        self._behind = self._behind and len(inputs) == STEP_INPUTS
-        firing = reading.trusted and not self._behind
-        with self.metrics.step_timer(self.partition.number):
+        firing = reading.trusted and not self.partition.behind
+        with self.metrics.step_timer():
             step = self.engine.step(self.partition.store, inputs, reading.now_ms, firing=firing)
             if not step.empty:
                 await self.partition.commit(step)
         self.answers.resolve(self.partition.number, step.answers)
-        self.metrics.count(self.partition.number, step, self.guard, self.clock.wall_ms())
         now_ms = reading.now_ms + self.clock.monotonic_ms() - began_ms  # the step has taken its time
+        self.metrics.count(self.partition, step, self.guard, now_ms)
         return self._next_wait_s(step, now_ms, firing=firing, full=len(inputs) == STEP_INPUTS)
 
     def _next_wait_s(self, step: Step, now_ms: int, *, firing: bool, full: bool) -> float:
         if full or step.more:
             return 0.0
         if not firing:
-            return 0.0 if self._behind else DOUBT_SLEEP_S
+            return 0.0 if self.partition.behind else DOUBT_SLEEP_S
         next_ms = self.partition.store.next_due_ms()
         if next_ms is None:
             return LONGEST_SLEEP_S

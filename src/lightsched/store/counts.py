@@ -50,6 +50,11 @@ class Counts:
         return sum(count.pending for count in self._tenants.values())
 
     @property
+    def in_flight(self) -> int:
+        """Runs of all tenants that are delivered and unreported."""
+        return sum(count.in_flight for count in self._tenants.values())
+
+    @property
     def waiting_tenants(self) -> Sequence[str]:
         """Tenants with runs that wait for a slot."""
         return list(self._waiting)

@@ -137,6 +137,11 @@ class Store:
         """Runs of a tenant that are delivered and unreported."""
         return self._counts.of(tenant).in_flight
 
+    @property
+    def in_flight_runs(self) -> int:
+        """Runs of all tenants that are delivered and unreported."""
+        return self._counts.in_flight
+
     def waiting_tenants(self) -> Sequence[str]:
         """Tenants with runs that wait for a slot."""
         return self._counts.waiting_tenants
@@ -186,13 +191,13 @@ class Store:
         state = self.state(identity)
         return None if state is None else self._family[DEFINITIONS].get(definition_key(self.partition, state.seq))
 
-    def keys_of(self, tenant: str, id: str) -> list[str]:
-        """The keys of a tenant's events with this id."""
+    def keys_of(self, tenant: str, id: str, limit: int = 1_000) -> list[str]:
+        """The keys of a tenant's events with this id; not all, if there are more than the limit."""
         found = [id] if self.state(identity(tenant, id, id)) is not None else []
         prefix = id_prefix(self.partition, tenant, id)
         for key in self._family[IDS].keys(from_key=prefix, read_opt=self._all):
             assert isinstance(key, bytes)
-            if not key.startswith(prefix):
+            if len(found) == limit or not key.startswith(prefix):
                 break
             found.append(key[len(prefix) :].decode())
         return found
@@ -292,8 +297,9 @@ class Store:
 
     def _move(self, batch: WriteBatch, name: Identity, old: Entries, new: Entries) -> None:
         """Take an event from its old entries to its new ones."""
+        stay = set(old).intersection(new) if len(old) > 1 else old if old == new else ()
         for entry in old:
-            if entry not in new:
+            if entry not in stay:
                 family, key = entry
                 batch.delete(key, self._handle[family])
                 if family is DUE:
@@ -303,7 +309,7 @@ class Store:
                 elif family is LEASES:
                     self._heads.leases.delete(key)
         for entry in new:
-            if entry not in old:
+            if entry not in stay:
                 family, key = entry
                 batch.put(key, name, self._handle[family])
                 if family is DUE:

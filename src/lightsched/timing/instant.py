@@ -39,6 +39,7 @@ def parse_instant(value: str | int, timezone: str | None = None) -> int:
     raise TimingError(f"the time {shown(value)} is out of range: it must lie in the years 1970 to 9999")
 
 
+@lru_cache(maxsize=4096)  # an event's time is read when it is checked and when it is planned
 def _parse_text(text: str, timezone: str | None) -> int:
     found = _RFC_3339.fullmatch(text)
     if found is None:

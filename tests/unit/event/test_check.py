@@ -6,7 +6,7 @@ import pytest
 
 from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.event.limits import Limits
-from tests.unit.event.reading import NOW, accepted, problems
+from tests.unit.event.reading import NOW, accepted, problems, read
 
 AT = {"at": "2026-03-02T12:00:00Z"}
 CRON = {"cron": "0 9 * * *"}
@@ -198,6 +198,14 @@ def test_all_problems_are_named_at_once():
 )
 def test_what_makes_sense_is_accepted(event):
     accepted(event)
+
+
+@pytest.mark.parametrize("many", [{"topics": ["a b"] * 100_000}, {"headers": {f" {n}": "" for n in range(50_000)}}])
+def test_a_million_problems_are_told_in_a_sentence(many):
+    limits = Limits(record=10_000_000)
+    refused = read({**AT, **many}, limits=limits)
+    assert len(refused.problems) <= 2
+    assert len("; ".join(map(str, refused.problems))) < 200
 
 
 def test_limits_are_those_of_the_server():

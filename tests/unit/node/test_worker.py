@@ -34,6 +34,8 @@ class HandClock:
 
 
 class MemoryStore(MemoryView):
+    in_flight_runs = 0
+
     def next_due_ms(self):
         return self.next_ms()
 
@@ -53,6 +55,15 @@ class MemoryPartition:
         self.asleep = asyncio.Event()
         self.woken = asyncio.Event()
         self.before_commit = lambda: None
+        self.end_at_take = 0
+
+    @property
+    def behind(self):
+        return self.position < self.end_at_take
+
+    @property
+    def lag(self):
+        return len(self.log) - self.position
 
     def append(self, *events):
         for event in events:
@@ -134,6 +145,7 @@ async def test_nothing_fires_before_the_inputs_from_before_the_take_are_read(wor
     partition.append({"id": "e", "at": START - 1000})
     partition.append(*({"id": f"{n}", "in": "1h"} for n in range(2 * STEP_INPUTS - 2)))
     partition.append({"op": "cancel", "id": "e"})
+    partition.end_at_take = len(partition.log)
     assert [await worker.turn(0) for _ in range(2)] == [0, 0]
     assert partition.delivered == []
     await worker.turn(0)

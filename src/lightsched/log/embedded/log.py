@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rocksdict import WriteBatch
 
+from lightsched.event.delivery import Delivery
 from lightsched.event.record import Appended, Record
 from lightsched.event.topics import Topics
 from lightsched.log.embedded.catalogue import Catalogue
@@ -19,7 +20,7 @@ from lightsched.log.embedded.retention import Retention
 from lightsched.log.embedded.signal import Signal
 from lightsched.log.embedded.sync import SharedSync
 from lightsched.log.embedded.topic import TopicPartition
-from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken
+from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken, TooManyTopics
 from lightsched.store.rocks import Rocks, new_batch
 from lightsched.store.store import Store
 
@@ -51,6 +52,8 @@ class EmbeddedLog:
         self.topics = topics
         self.clock_ms = clock_ms
         self.catalogue = Catalogue(rocks, topics, partitions)
+        for name in (topics.events, topics.reports, topics.deliveries, topics.audit, topics.dead_letter):
+            self.catalogue.topic(name)  # there is always room for its own
         self.retention = Retention(self.catalogue, retention_ms)
         self._rocks = rocks
         self._fault = fault
@@ -90,6 +93,15 @@ class EmbeddedLog:
     def lost(self) -> bool:
         """A write or a sync has failed: nothing more can be done with this log but to open it again."""
         return self._sync.failure is not None
+
+    def refuse(self, delivery: Delivery) -> str:
+        """Why a delivery cannot be made, empty if it can. A topic that is new is made: the step will find it."""
+        try:
+            for topic in delivery.topics:
+                self.catalogue.topic(topic)
+        except TooManyTopics as error:
+            return str(error)
+        return ""
 
     async def take(self, number: int) -> EmbeddedPartition:
         """Become the only writer of a partition: restored, positioned at its next input."""

@@ -27,9 +27,20 @@ class EmbeddedPartition:
         self._reports = log.catalogue.partition(log.topics.reports, number)
         self._next_event = store.meta.events_offset
         self._next_report = store.meta.reports_offset
+        self._ends = self._events.end, self._reports.end  # noted while taking it
         self._broken = False  # given up, or the store in memory is no longer the one on disk
         self._awake = asyncio.Event()
         self._events.on_written = self._reports.on_written = self.wake
+
+    @property
+    def behind(self) -> bool:
+        """Inputs from before the take are still to be read: nothing may fire before them."""
+        return self._next_event < self._ends[0] or self._next_report < self._ends[1]
+
+    @property
+    def lag(self) -> int:
+        """Inputs that are still to be read."""
+        return self._events.end - self._next_event + self._reports.end - self._next_report
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs: at once if there are any, otherwise after at most `wait_s`, or when `wake` is called."""
@@ -78,9 +89,12 @@ class EmbeddedPartition:
                 touched[id(partition)] = partition
             for partition in touched.values():
                 partition.seal(batch, now_ms)
-            log.retention.drop_consumed(batch, self._events, step.meta.events_offset)
-            log.retention.drop_consumed(batch, self._reports, step.meta.reports_offset)
-            log.retention.drop_old(batch, step.now_ms)  # a time the worker believes, unlike the clock's
+            for partition in (
+                *log.retention.drop_consumed(batch, self._events, step.meta.events_offset),
+                *log.retention.drop_consumed(batch, self._reports, step.meta.reports_offset),
+                *log.retention.drop_old(batch, step.now_ms),  # a time the worker believes, unlike the clock's
+            ):
+                touched[id(partition)] = partition
         except BaseException:
             self._broken = True
             for partition in touched.values():

@@ -14,6 +14,7 @@ from lightsched.log.embedded.topic import TopicPartition
 
 INPUTS_BEHIND = 4_096
 PACE_MS = 60_000
+CHUNKS_AT_ONCE = 32
 
 
 class Retention:
@@ -25,21 +26,24 @@ class Retention:
         self._outputs: deque[TopicPartition] = deque()  # still to be looked at in this round
         self._next_round_ms = 0
 
-    def drop_consumed(self, batch: WriteBatch, partition: TopicPartition, position: int) -> None:
-        """A worker will read an input from `position` on: what lies behind may go."""
-        if position - partition.first >= INPUTS_BEHIND:
-            self._catalogue.drop_before(batch, partition, position)
+    def drop_consumed(self, batch: WriteBatch, partition: TopicPartition, position: int) -> list[TopicPartition]:
+        """A worker will read an input from `position` on: what lies behind may go. Says where something goes."""
+        if position - partition.first < INPUTS_BEHIND:
+            return []
+        self._catalogue.drop_before(batch, partition, position)
+        return [partition]
 
-    def drop_old(self, batch: WriteBatch, now_ms: int) -> None:
-        """Drop what is too old in the next topic's partition."""
+    def drop_old(self, batch: WriteBatch, now_ms: int) -> list[TopicPartition]:
+        """Drop what is too old in the next topic's partition, some chunks at a time. Says where something goes."""
         if not self._outputs:
             if now_ms < self._next_round_ms:
-                return
+                return []
             self._next_round_ms = now_ms + PACE_MS
             self._outputs.extend(self._catalogue.outputs)
-            if not self._outputs:
-                return
         partition = self._outputs.popleft()
-        kept = partition.first_since(now_ms - self._retention_ms)
-        if kept > partition.first:
-            self._catalogue.drop_before(batch, partition, kept)
+        kept = partition.first_since(now_ms - self._retention_ms, CHUNKS_AT_ONCE)
+        if kept == partition.first:
+            return []
+        self._outputs.appendleft(partition)
+        self._catalogue.drop_before(batch, partition, kept)
+        return [partition]

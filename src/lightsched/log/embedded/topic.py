@@ -9,7 +9,8 @@ RocksDB for dozens of records is what makes a burst cheap.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from struct import Struct
 
 import msgspec
@@ -24,6 +25,8 @@ _PLACE = Struct(">HH")
 OFFSET = Struct(">Q")
 
 CHUNK_BYTES = 64 * 1024
+MOST_BYTES = 8 * 1024 * 1024
+"""Of inputs that a worker reads at once."""
 MAX_RECENT = 4_096
 """Records of an input that wait in memory for their worker; beyond that it reads them from the disk."""
 MAX_RECENT_BYTES = 2 * 1024 * 1024
@@ -55,6 +58,7 @@ class TopicPartition:
         self.readable = self.end  # of those durable: subscribers see no further
         self._staged: list[Record] = []
         self._staged_ms = 0
+        self._dropped: tuple[int, int] | None = None  # `first` and `_floor` once the batch is written
         self._keeps = family == INPUTS  # recent records in memory, for a worker
         self._recent: deque[Appended] = deque()
         self._recent_bytes = 0
@@ -80,6 +84,7 @@ class TopicPartition:
     def unstage(self) -> None:
         """The batch will not be written."""
         self._staged = []
+        self._dropped = None
 
     def written(self) -> None:
         """The batch is written."""
@@ -87,7 +92,9 @@ class TopicPartition:
         if self._keeps:
             self._remember(staged)
         self.end += len(staged)
-        if self.on_written is not None:
+        if self._dropped is not None:
+            (self.first, self._floor), self._dropped = self._dropped, None
+        if staged and self.on_written is not None:
             self.on_written()
 
     def read(self, offset: int, limit: int) -> list[Appended]:
@@ -98,35 +105,37 @@ class TopicPartition:
         if recent and recent[0].offset <= offset:
             while recent and recent[0].offset < offset:
                 self._forget(recent.popleft())
-            taken = [recent.popleft() for _ in range(min(limit, len(recent)))]
+            taken = _no_more_than(MOST_BYTES, islice(recent, limit))
             for appended in taken:
+                recent.popleft()
                 self._forget(appended)
             return taken
-        return list(self._stored(offset, min(offset + limit, recent[0].offset if recent else self.end)))
+        upto = min(offset + limit, recent[0].offset if recent else self.end)
+        return _no_more_than(MOST_BYTES, self._stored(offset, upto))
 
     def fetch(self, offset: int, limit: int) -> list[Appended]:
         """Durable records from `offset` on: for subscribers."""
         return list(self._stored(offset, min(offset + limit, self.readable)))
 
-    def first_since(self, timestamp_ms: int) -> int:
-        """The offset from which on records are not older than this; they are assumed to lie in the order of time."""
-        low, high = self.first, self.readable
-        while low < high:
-            first, chunk = next(self._chunks((low + high) // 2))
-            if chunk.timestamp_ms < timestamp_ms:
-                low = first + len(chunk.records)
-            elif first <= low:
-                return low
-            else:
-                high = first
-        return low
+    def first_since(self, timestamp_ms: int, most: int) -> int:
+        """The offset of the first record that is not older than this, or that lies `most` chunks further on.
+
+        One after the other: where a clock was put back, records do not lie in the order of time.
+        """
+        if self.first >= self.readable:
+            return self.first
+        for first, chunk in islice(self._chunks(self.first), most):
+            if first >= self.readable or chunk.timestamp_ms >= timestamp_ms:
+                return max(first, self.first)
+            after = first + len(chunk.records)
+        return min(after, self.readable)
 
     def drop_before(self, batch: WriteBatch, offset: int) -> None:
         """Let go of the records before an offset: the chunks that lie before it whole, the rest with the next one."""
         floor = self.end if offset >= self.end else next(self._chunks(offset))[0]
         if floor > self._floor:
             batch.delete_range(self._key(self._floor), self._key(floor), self._rocks.handles[self._family])
-        self.first, self._floor = offset, floor
+        self._dropped = offset, floor
 
     def _remember(self, staged: list[Record]) -> None:
         """Keep them for the worker, if there is room."""
@@ -175,6 +184,17 @@ class TopicPartition:
             return self.first, self.first
         end = max(self.first, int(OFFSET.unpack_from(key, _PLACE.size)[0]) + len(_decode(value).records))
         return (self.first if self.first >= end else next(self._chunks(self.first))[0]), end
+
+
+def _no_more_than(size: int, records: Iterable[Appended]) -> list[Appended]:
+    """The first of them, as many as go into so many bytes, and one at least."""
+    taken: list[Appended] = []
+    for appended in records:
+        size -= _size(appended.record)
+        if size < 0 and taken:
+            break
+        taken.append(appended)
+    return taken
 
 
 def _size(record: Record) -> int:
