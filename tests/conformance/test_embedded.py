@@ -187,6 +187,7 @@ async def test_reading_a_topic_does_not_make_it(embedded):
     await log.acknowledge("orders", "billing", {0: 0})
     assert log.ends("orders") == {0: (0, 0), 1: (0, 0), 2: (0, 0)}
     assert "orders" not in log.catalogue.names
+    assert not log._visible
 
 
 async def test_records_that_cannot_be_appended_leave_no_trace(embedded):

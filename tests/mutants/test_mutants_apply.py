@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.run import apply, copy_tree, patches, caught_by
+from tests.mutants.run import apply, caught_by, copy_tree, patches
 
 LEAST = 12
 

@@ -15,15 +15,16 @@ def run_out(draft: Draft) -> None:
     most = draft.rules.step_leases
     names = draft.view.leases(draft.now_ms, most)
     draft.load(names)
-    before = len(draft.step.runs)
-    for done, name in enumerate(dict.fromkeys(names)):
+    done = 0
+    for name in dict.fromkeys(names):
         state = draft.state(name)
         if state is not None:
+            before = len(draft.step.runs)
             _run_out(draft, name, state)
-        if done + len(draft.step.runs) - before + (0 if state is None else len(state.runs)) >= most:
-            draft.step.more = True  # one event may have a thousand runs to end or to forget
-            return
-    draft.step.more = draft.step.more or len(names) == most
+            done += max(1, len(state.runs), len(draft.step.runs) - before)
+        if done >= most:  # one event may have a thousand runs to end or to forget
+            break
+    draft.step.more = draft.step.more or done >= most or len(names) == most
 
 
 def _run_out(draft: Draft, name: Identity, state: State) -> None:

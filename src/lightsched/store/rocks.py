@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rocksdict import (
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     ColumnFamily,
@@ -112,6 +113,10 @@ def _family_options(tuning: Tuning, cache: Cache) -> Options:
     table.set_block_cache(cache)
     table.set_cache_index_and_filter_blocks(True)
     table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())  # the index of a large file is read in parts
+    table.set_partition_filters(True)
+    table.set_metadata_block_size(4096)
+    table.set_pin_top_level_index_and_filter(True)
     table.set_block_size(tuning.block_kb * 1024)
     table.set_format_version(5)
     if tuning.bloom:
