@@ -44,7 +44,6 @@ def setup(choose: Chooser) -> Setup:
         keep=choose.one((7 * DAY, 7 * DAY, 6 * HOUR, 10 * MINUTE)),
         active_runs=choose.one((40, 3)),
         step_fires=choose.one((2_000, 2_000, 2)),
-        step_leases=choose.one((2_000, 2_000, 2)),
         step_bytes=choose.one((8 * 1024 * 1024, 8 * 1024 * 1024, 1_500)),
         step_inputs=choose.one((1_000, 1_000, 3)),
         by_tenant=choose.chance(3),

@@ -211,7 +211,6 @@ class Settings:
     keep: int
     active_runs: int
     step_fires: int
-    step_leases: int
     step_bytes: int
     in_flight: dict[str, int]
     home: Callable[[str, str], int]  # tenant, key → partition
@@ -653,8 +652,8 @@ class Partition:
         return sorted(entry for entry in found if entry[0] <= self.now)
 
     def _run_out(self, before: list[tuple]) -> None:
-        """A step takes so many; all that has passed of an event is dealt with at once."""
-        for identity in dict.fromkeys(entry[3] for entry in before[: self.settings.step_leases]):
+        """All that has passed, event by event."""
+        for identity in dict.fromkeys(entry[3] for entry in before):
             event = self.events.get(identity)
             if event is None:
                 continue

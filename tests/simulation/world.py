@@ -115,7 +115,6 @@ class Setup:
     keep: int = 7 * 86_400_000
     active_runs: int = 1_000
     step_fires: int = 2_000
-    step_leases: int = 2_000
     step_bytes: int = 8 * 1024 * 1024
     step_inputs: int = 1_000
     by_tenant: bool = False  # the events of `acme` live in one partition
@@ -134,7 +133,6 @@ class World:
             keep=setup.keep,
             active_runs=setup.active_runs,
             step_fires=setup.step_fires,
-            step_leases=setup.step_leases,
             step_bytes=setup.step_bytes,
             in_flight={"acme": setup.capped},
             home=self.home,
@@ -202,7 +200,6 @@ class World:
                 tenants=self.tenants,
                 active_runs=self.setup.active_runs,
                 step_fires=self.setup.step_fires,
-                step_leases=self.setup.step_leases,
                 step_bytes=self.setup.step_bytes,
                 refuse=lambda delivery: "there is no such place" if NOWHERE in delivery.topics else "",
             )
