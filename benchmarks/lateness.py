@@ -16,7 +16,7 @@ async def measure(path: Path, rate: float, seconds: int) -> tuple[float, float, 
     node, running = await start(Settings.load(data=path))
     count = int(rate * seconds)
     # Everything is scheduled before the first is due: what is measured is firing, not ingest.
-    ingest_ms = int(count / 10_000 * 1_000) + LEAD_MS
+    ingest_ms = int(count / 4_000 * 1_000) + LEAD_MS
     first_ms = time.time_ns() // 1_000_000 + ingest_ms
     for batch in batches(events(count, first_ms, seconds * 1_000), 1_000):
         await node.submit(node.log.topics.events, [(0, Record(None, line)) for line in batch])
