@@ -1,5 +1,9 @@
-from hypothesis import HealthCheck, settings
+import os
+
+from hypothesis import HealthCheck, Phase, settings
 
 # A loaded machine is no bug: how long an example takes says nothing here.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# Where any failure will do (`make mutants`), looking for the smallest one is a waste of time.
+settings.register_profile("hasty", settings.get_profile("patient"), phases=[Phase.explicit, Phase.generate])
+settings.load_profile(os.environ.get("LIGHTSCHED_HYPOTHESIS", "patient"))
