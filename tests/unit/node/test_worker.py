@@ -222,3 +222,14 @@ async def test_what_was_done_is_counted(worker, partition, clock):
     assert value("lightsched_runs_total", {"status": "SUCCESS"}) == 1
     assert value("lightsched_pending_events", {"partition": "0"}) == 0
     assert value("lightsched_reconciliation_difference", {"partition": "0"}) == 0
+
+
+async def test_what_became_due_while_it_slept_fires_when_it_wakes(worker, partition, clock):
+    partition.append({"id": "e", "in": "2s"})
+    await worker.turn(0)
+    turn = asyncio.create_task(worker.turn(2.0))
+    await partition.asleep.wait()
+    clock.pass_(2000)
+    partition.wake()
+    await turn
+    assert partition.delivered == ["e"]
