@@ -6,12 +6,17 @@ UV_VERSION := 0.13.7
 WORKERS ?= 2
 EXAMPLES ?= 5000
 KILLS ?= 100
+SECONDS ?= 60
+SEED ?= 1
+EVENTS ?= 10000
 ARGS ?=
 
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
-MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard injectors/*/pyproject.toml executors/*/pyproject.toml))
+# Faust wants an older click than lightsched: executors/faust has an environment and a lock of its own.
+FAUST := executors/faust
+MEMBERS := $(filter-out $(FAUST),$(patsubst %/pyproject.toml,%,$(wildcard injectors/*/pyproject.toml executors/*/pyproject.toml)))
 PYTEST := $(BIN)/python -m pytest $(ARGS)
 
 # The machine's Python or none: uv must not fetch one of its own.
@@ -22,18 +27,19 @@ USE_INDEX = index="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$(.tools/bin/pip conf
 	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lint format simulate mutants crash bench schema lock clean
+.PHONY: help setup run test check lint programs format simulate mutants crash chaos chaos-files chaos-executors kafka \
+	bench bench-hostile bench-files bench-kafka bench-executors bench-restarts schema docs lock faust clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## set up .venv: afterwards .venv/bin/lightsched is the command
 
 run: setup ## start lightsched on this machine, nothing else needed
 	$(BIN)/lightsched dev $(ARGS)
 
-test: setup lint ## lint, then all tests but the long ones
+test: setup lint programs faust ## lint, then all tests but the long ones
 	$(PYTEST) -n $(WORKERS) -m "not slow"
 
 check: setup lint ## quick: lint and unit tests
@@ -44,33 +50,73 @@ lint: setup ## ruff and mypy, changing nothing
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# What the tests start besides Python: installed where it is missing, and where that is allowed.
+programs: setup
+	@$(BIN)/python -m tests.programs
+
 format: setup ## put the code into shape
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 simulate: setup ## long simulation on a virtual clock (EXAMPLES=5000)
-	LIGHTSCHED_SIM_EXAMPLES=$(EXAMPLES) $(PYTEST) -n $(WORKERS) --timeout=0 tests/simulation
+	LIGHTSCHED_TEST_SIM_EXAMPLES=$(EXAMPLES) $(PYTEST) -n $(WORKERS) --timeout=0 tests/simulation
 
 mutants: setup ## break the heart on purpose, and see that the tests notice
 	$(BIN)/python tests/mutants/run.py $(ARGS)
 
 crash: setup ## kill -9 a server under load, many times (KILLS=100)
-	LIGHTSCHED_CRASH_KILLS=$(KILLS) $(PYTEST) --timeout=0 tests/chaos
+	LIGHTSCHED_TEST_CRASH_KILLS=$(KILLS) $(PYTEST) --timeout=0 tests/chaos
+
+kafka: setup ## start a Kafka broker to play with
+	$(BIN)/python -m tests.broker $(ARGS)
+
+chaos: setup ## nodes on Kafka, and everything that can go wrong (SECONDS=60 SEED=1 ARGS="--seeds 10 --brokers 3")
+	$(BIN)/python -m tests.chaos.kafka.run --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+chaos-files: setup ## kill -9 the file watcher while files are dropped, through REST and Kafka (ARGS="--kills 30")
+	$(BIN)/python -m tests.injectors.files.chaos $(ARGS)
+
+chaos-executors: setup ## kill -9 executors and nodes during tracked runs on Kafka (EVENTS=10000 SEED=1)
+	$(BIN)/python -m tests.chaos.executors.run --events $(EVENTS) --seed $(SEED) $(ARGS)
 
 bench: setup ## measure, beside the limits of the machine
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
+bench-hostile: setup ## thousands of slow, broken and hostile clients: who is late? (ARGS="--clients 500 --seconds 5")
+	$(BIN)/python -m benchmarks.hostile $(ARGS)
+
+bench-kafka: setup ## measure on Kafka, beside Kafka Streams
+	$(BIN)/python -m benchmarks.kafka.run $(ARGS)
+
+bench-files: setup ## measure from file to topic, beside a bare producer
+	$(BIN)/python -m benchmarks.files $(ARGS)
+
+bench-executors: setup ## measure what an executor does on Kafka, beside bare aiokafka, and round trips
+	$(BIN)/python -m benchmarks.kafka.executors $(ARGS)
+
+bench-restarts: setup ## time restarts, rebuilds, a rolling restart and a takeover on Kafka
+	$(BIN)/python -m benchmarks.kafka.restarts $(ARGS)
+
 schema: setup ## write docs/schema/*.json from the model
 	$(BIN)/python -m lightsched.event.schema
+
+docs: setup ## write docs/cli.md from the commands' help, and record the session in the README anew
+	$(BIN)/python -m lightsched.cli.page
+	$(BIN)/python -m tests.docs.session
 
 lock: $(UV) ## choose versions anew (one package: ARGS="--upgrade-package NAME", all: ARGS=--upgrade)
 	@$(USE_INDEX); $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev \
 		--no-emit-package lightsched $(foreach m,$(MEMBERS),--no-emit-package lightsched-$(notdir $m)) \
 		--custom-compile-command "make lock" $(ARGS) \
 		--output-file requirements.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
+	@$(USE_INDEX); $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--custom-compile-command "make lock" $(ARGS) --output-file $(FAUST)/requirements.lock $(FAUST)/pyproject.toml
+
+faust: .venv-faust/.ready ## set up .venv-faust, where the Faust executor runs
 
 clean: ## remove everything that was made here
-	rm -rf .tools .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .schemathesis .coverage* dist
+	rm -rf .tools .venv .venv-faust .hypothesis .mypy_cache .pytest_cache .ruff_cache .schemathesis .coverage* dist
+	rm -rf examples/languages/java/target examples/languages/go/bin examples/languages/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements.lock $(addsuffix /pyproject.toml,$(MEMBERS)) $(UV)
@@ -79,6 +125,13 @@ $(READY): pyproject.toml requirements.lock $(addsuffix /pyproject.toml,$(MEMBERS
 	@echo "Setting up .venv …"
 	@$(USE_INDEX); $(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . $(addprefix --editable ,$(MEMBERS))
+	@touch $@
+
+.venv-faust/.ready: $(FAUST)/pyproject.toml $(FAUST)/requirements.lock $(READY)
+	@echo "Setting up .venv-faust …"
+	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-faust
+	@$(USE_INDEX); $(UV) pip sync --quiet --python .venv-faust/bin/python --require-hashes $(FAUST)/requirements.lock
+	@echo "$(CURDIR)/$(FAUST)/src" > "$$(.venv-faust/bin/python -c 'import site; print(site.getsitepackages()[0])')/lightsched_faust.pth"
 	@touch $@
 
 $(UV):

@@ -1,6 +1,53 @@
-"""lightsched: hand it an event, it is delivered once, on time."""
+"""lightsched: hand it an event, it is delivered once, on time.
 
-from importlib.metadata import version
+    from lightsched import Client, SyncClient, Executor, Context, Retry, Fatal, Then, asgi
 
-__version__ = version("lightsched")
-__all__ = ["__version__"]
+What is named here is imported when it is asked for: a node needs no HTTP client, and a client no node.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightsched.api.mounted import Mounted
+    from lightsched.client import Client, SyncClient
+    from lightsched.executor import Context, Executor, Fatal, Retry, Seen, Then, once
+    from lightsched.node.settings import Settings
+
+    __version__: str
+
+_CLIENT = {"Client", "SyncClient"}
+_EXECUTOR = {"Context", "Executor", "Fatal", "Retry", "Seen", "Then", "once"}
+
+__all__ = [
+    "Client",
+    "Context",
+    "Executor",
+    "Fatal",
+    "Retry",
+    "Seen",
+    "SyncClient",
+    "Then",
+    "__version__",
+    "asgi",
+    "once",
+]
+
+
+def asgi(settings: "Settings | None" = None) -> "Mounted":
+    """The whole API as an ASGI app, to mount in another one. Without settings: from the environment."""
+    from lightsched.api.mounted import Mounted  # noqa: PLC0415
+    from lightsched.node.settings import Settings  # noqa: PLC0415
+
+    return Mounted(Settings.load() if settings is None else settings)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("lightsched")
+    if name in _CLIENT | _EXECUTOR:
+        from importlib import import_module  # noqa: PLC0415
+
+        return getattr(import_module(f"lightsched.{'client' if name in _CLIENT else 'executor'}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

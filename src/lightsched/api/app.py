@@ -1,50 +1,95 @@
 """What is the application? All endpoints, behind the gate, with every error as a problem."""
 
 import logging
+from collections.abc import Iterable
 from secrets import token_hex
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from lightsched import __version__
 from lightsched.api import (
+    bulk,
     commands,
+    dead_letters,
     deliveries,
     documents,
     events,
     forecast,
     health,
+    history,
+    internal,
     pages,
+    patch,
     preview,
     recent,
     reports,
     runs,
     submit,
+    tasks,
+    tenants,
     upcoming,
 )
+from lightsched.api.direct import PastTheFramework
+from lightsched.api.elsewhere import Elsewhere, ask_elsewhere
 from lightsched.api.face import Face
 from lightsched.api.gate import Gate, hosts_for
-from lightsched.api.problem import FORBIDDEN, INTERNAL, INVALID, NOT_FOUND, UNAVAILABLE, WRONG_METHOD, Kind, Refusal
+from lightsched.api.problem import (
+    FORBIDDEN,
+    INTERNAL,
+    INVALID,
+    NOT_FOUND,
+    TIMEOUT,
+    TOO_LARGE,
+    UNAVAILABLE,
+    WRONG_METHOD,
+    Kind,
+    Refusal,
+)
 from lightsched.event.errors import InvalidEvent, Problem
-from lightsched.log.errors import LogClosed, LogLost
-from lightsched.node.node import Node, NodeStopped, PartitionLost
+from lightsched.log.errors import LogClosed, LogLost, NotAppended, NotRead, TooLargeToAppend
+from lightsched.node.answers import NotAnswered
+from lightsched.node.node import Node
+from lightsched.node.peers import PeerFailed
+from lightsched.node.submitting import NodeStopped, PartitionLost
+from lightsched.store.errors import StoreClosed
 
 log = logging.getLogger(__name__)
 
 ROUTERS = (
-    *(submit.router, reports.router, deliveries.router, events.router, commands.router, runs.router),
+    *(
+        submit.router,
+        bulk.router,
+        reports.router,
+        deliveries.router,
+        events.router,
+        patch.router,
+        commands.router,
+        runs.router,
+    ),
+    *(history.router, tasks.router, dead_letters.router, tenants.router),
     *(recent.router, upcoming.router, forecast.router, preview.router),
+    *(internal.router, bulk.names, history.for_nodes, upcoming.internal),
     *(health.cluster, health.watch, pages.router),
 )
+_FOR_NOW = (
+    *(NodeStopped, NotAnswered, PartitionLost, PeerFailed, StoreClosed),
+    *(LogClosed, LogLost, NotAppended, NotRead),
+)
+"""Errors that pass."""
 _MOST_ERRORS = 20
 
 
-def make_app(node: Node) -> Gate:
-    """The application of one node: an ASGI app."""
-    app = FastAPI(title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
+    """The application of one node: an ASGI app. `hosts`: the names it goes by, if not as its settings say."""
+    app = FastAPI(
+        title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, openapi_url=None
+    )
     app.state.face = Face(node)
     for router in ROUTERS:
         # One flat list: an included router would be searched for the route of each request, at twice the cost.
@@ -52,23 +97,33 @@ def make_app(node: Node) -> Gate:
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]
     _answer_errors(app)
     http = node.settings.http
-    return Gate(app, hosts_for(http.host, http.hosts))
+    names = hosts_for(http.host, http.hosts) if hosts is None else frozenset(hosts) or None
+    return Gate(PastTheFramework(app), names, node.workers)
 
 
 def face_of(gate: Gate) -> Face:
     """What the application's endpoints share."""
-    app: Any = gate.app
-    face: Face = app.state.face
+    face: Face = framework_of(gate).state.face
     return face
+
+
+def framework_of(gate: Gate) -> FastAPI:
+    """The application behind the gate, and behind its short cuts."""
+    app: Any = gate.app
+    framework: FastAPI = app.framework
+    return framework
 
 
 def _answer_errors(app: FastAPI) -> None:
     app.exception_handler(Refusal)(refuse)
+    app.exception_handler(Elsewhere)(ask_elsewhere)
     app.exception_handler(InvalidEvent)(refuse_event)
     app.exception_handler(RequestValidationError)(refuse_parameters)
     app.exception_handler(HTTPException)(refuse_route)
-    for error in (NodeStopped, PartitionLost, LogClosed, LogLost):
+    for error in _FOR_NOW:
         app.exception_handler(error)(refuse_for_now)
+    app.exception_handler(TooLargeToAppend)(refuse_size)
+    app.exception_handler(ClientDisconnect)(nobody_there)
     app.exception_handler(Exception)(unexpected)
 
 
@@ -114,14 +169,26 @@ async def refuse_route(request: Request, error: HTTPException) -> Response:
 
 
 def _methods_at(request: Request) -> list[str]:
-    """The methods of all routes that have this path."""
+    """The methods of all routes that have this path; of those with a name in it, if none is written like this."""
     there = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    path = get_route_path(request.scope)
+    there = [route for route in there if getattr(route, "path", "") == path] or there
     return sorted({method for route in there for method in getattr(route, "methods", None) or ()})
 
 
 async def refuse_for_now(_request: Request, error: Exception) -> Response:
     """The node cannot do it at present."""
     return Refusal(UNAVAILABLE, str(error)).response()
+
+
+async def refuse_size(_request: Request, error: Exception) -> Response:
+    """More than the log takes in one piece."""
+    return Refusal(TOO_LARGE, str(error)).response()
+
+
+async def nobody_there(_request: Request, _error: ClientDisconnect) -> Response:
+    """The client has left; whatever is answered, it does not hear it."""
+    return Refusal(TIMEOUT, "The client has left before the request was complete.").response()
 
 
 async def unexpected(request: Request, error: Exception) -> Response:

@@ -9,9 +9,10 @@ from pydantic import Field
 from lightsched.api.body import read_body
 from lightsched.api.documents import WHY_BODY, described, refusals
 from lightsched.api.face import Face, Running
-from lightsched.api.parameters import BASE, EventId, Which
+from lightsched.api.outcomes import outcome_response
+from lightsched.api.parameters import BASE, EventId, IfMatch, Which, revision_of
+from lightsched.api.prepare import record_of
 from lightsched.api.shapes import Result, Why
-from lightsched.api.submit import outcome_response, record_of
 from lightsched.api.target import not_found, target_of
 from lightsched.event.check import check
 from lightsched.event.model import Event, Op
@@ -22,7 +23,11 @@ router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
 _MOST_BYTES = 16 * 1024
 _why = msgspec.json.Decoder(Why)
-_RESPONSES = {**described(200, "Done, as the outcome says", Result), **refusals(400, 403, 404, 409, 413, 429, 503)}
+_RESPONSES = {
+    **described(200, "Done, as the outcome says", Result),
+    **described(202, "Durable, and carried out when its partition has an owner again", Result),
+    **refusals(400, 403, 404, 409, 503),
+}
 
 
 class WhichAndWhy(Which):
@@ -31,17 +36,19 @@ class WhichAndWhy(Which):
     reason: Annotated[str, Field(max_length=1000, description="Why, for the audit and for `explain`")] = ""
 
 
-@router.delete("", operation_id="cancel", summary="Cancel an event", responses=_RESPONSES)
-async def cancel(id: EventId, face: Running, which: Annotated[WhichAndWhy, Query()]) -> Response:
+@router.delete("", operation_id="cancel", summary="Cancel an event", responses=_RESPONSES | refusals(412))
+async def cancel(
+    id: EventId, face: Running, which: Annotated[WhichAndWhy, Query()], if_match: IfMatch = None
+) -> Response:
     """It fires no more. A one-shot that is out at an executor, or is over: 409 with the outcome `TOO_LATE`."""
-    return await _command(face, Op.CANCEL, id, which, which.reason)
+    return await _command(face, Op.CANCEL, id, which, which.reason, revision=revision_of(if_match))
 
 
 @router.post(
     "/pause",
     operation_id="pause",
     summary="Pause an event",
-    responses=_RESPONSES,
+    responses=_RESPONSES | refusals(413),
     openapi_extra={"requestBody": WHY_BODY},
 )
 async def pause(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
@@ -53,7 +60,7 @@ async def pause(id: EventId, face: Running, which: Annotated[Which, Query()], re
     "/resume",
     operation_id="resume",
     summary="Resume an event",
-    responses=_RESPONSES,
+    responses=_RESPONSES | refusals(413),
     openapi_extra={"requestBody": WHY_BODY},
 )
 async def resume(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
@@ -65,7 +72,7 @@ async def resume(id: EventId, face: Running, which: Annotated[Which, Query()], r
     "/trigger",
     operation_id="trigger",
     summary="Run an event now",
-    responses=_RESPONSES,
+    responses=_RESPONSES | refusals(413, 429),
     openapi_extra={"requestBody": WHY_BODY},
 )
 async def trigger(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
@@ -84,9 +91,9 @@ async def _reason(request: Request) -> str:
         raise refused(error, ("reason",), {}) from None
 
 
-async def _command(face: Face, op: Op, id: str, which: Which, reason: str) -> Response:
-    target = target_of(face, id, which.tenant, which.key)
-    event = Event(op=op, id=target.id, key=target.key, tenant=target.tenant, reason=reason)
+async def _command(face: Face, op: Op, id: str, which: Which, reason: str, *, revision: int | None = None) -> Response:
+    target = await target_of(face, id, which.tenant, which.key)
+    event = Event(op=op, id=target.id, key=target.key, tenant=target.tenant, reason=reason, if_revision=revision)
     check(event, face.limits, face.now_ms)
     result = await face.commands.submit(face.home(event), record_of(event))
     if result.outcome is Outcome.NOT_FOUND:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from lightsched.api.shapes import DeliveryShown, Fired
 from lightsched.event.record import Appended
-from lightsched.timing import format_utc
+from lightsched.timing import format_compact, format_utc
 
 _OURS = ("ce_", "ls_")
 _raw = msgspec.json.Decoder(Raw)
@@ -18,7 +18,7 @@ def show_delivery(appended: Appended) -> DeliveryShown:
     """For an executor: everything."""
     headers = _headers(appended)
     value = appended.record.value or b""
-    payload: Raw | UnsetType | None = _as_json(headers.get("content-type", ""), value)
+    payload: Raw | UnsetType | None = as_json(headers.get("content-type", ""), value)
     return DeliveryShown(
         **_named(appended, headers),
         partition=appended.partition,
@@ -27,6 +27,7 @@ def show_delivery(appended: Appended) -> DeliveryShown:
         payload=payload,
         payload_base64=b64encode(value).decode() if payload is UNSET else UNSET,
         token=headers.get("ls_report", ""),
+        timeout=format_compact(int(headers["ls_timeout"])) if "ls_timeout" in headers else None,
     )
 
 
@@ -58,7 +59,7 @@ def _named(appended: Appended, headers: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _as_json(content_type: str, value: bytes) -> Raw | UnsetType | None:
+def as_json(content_type: str, value: bytes) -> Raw | UnsetType | None:
     """The payload byte for byte, if it is JSON and says so; UNSET: it has to be shown in base64."""
     if not value:
         return None

@@ -9,34 +9,34 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from lightsched import __version__
 from lightsched.api import shapes
 from lightsched.api.body import NDJSON
+from lightsched.api.examples import SHAPES, STANDUP, TEA
+from lightsched.api.links import add_links
 from lightsched.api.problem import KINDS, MEDIA_TYPE, ProblemDetails, type_of
 from lightsched.event.model import Event
 from lightsched.event.report import Report
 from lightsched.event.status import Status
+from lightsched.event.tenant import Tenant
 
 _REFERENCE = "#/components/schemas/{name}"
-_NOT_SHOWN = ("op", "id", "tenant", "key", "type", "in", "on_conflict", "reason")
+_SENT = "#/components/schemas/{model}"
+_NOT_SHOWN = ("op", "id", "tenant", "key", "type", "in", "on_conflict", "if_revision", "reason")
 _OPERATIONS = {"get", "post", "put", "patch", "delete"}
 _WORDS = {
     400: "The request does not make sense: `errors` says which fields, and what to do",
     403: "Not allowed: a wrong token, a topic that is not for reading, or a page of another origin",
     404: "There is no such event",
     409: "Not now, or not this one: `detail`, `outcome`, `keys` or `reason` say why",
+    412: "It has another revision than `If-Match` says: look at it again",
     413: "Too large, or too many at once",
+    422: "The `Idempotency-Key` was used for another request",
     429: "Too many of them: wait, then try again",
     503: "The node is starting or stopping: try again in a moment",
-}
-
-TEA: dict[str, Any] = {"id": "tea", "in": "5s", "type": "reminder", "payload": {"text": "Your tea is ready"}}
-STANDUP: dict[str, Any] = {
-    "id": "standup",
-    "cron": "30 9 * * mon-fri",
-    "timezone": "Europe/Paris",
-    "payload": "Time to stand up",
 }
 
 
@@ -63,6 +63,16 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": _WORDS[status], "content": content} for status in statuses}
 
 
+_bodies: list[type[BaseModel]] = []
+
+
+def body_of(model: type[BaseModel], example: Any) -> dict[str, Any]:
+    """What is sent, in JSON."""
+    _bodies.append(model)
+    content = {"application/json": {"schema": reference(model.__name__), "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 TENANT: dict[str, Any] = {
     "name": "tenant",
     "in": "query",
@@ -77,6 +87,24 @@ PREFER: dict[str, Any] = {
     "required": False,
     "description": "`respond-async`: answer 202 as soon as the events are durable",
     "schema": {"type": "string"},
+    "example": "respond-async",
+}
+ATOMIC: dict[str, Any] = {
+    "name": "atomic",
+    "in": "query",
+    "required": False,
+    "description": "Of many: append all of them in one write, or none",
+    "schema": {"type": "boolean"},
+    "example": False,
+}
+IDEMPOTENCY_KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same request with the same key is carried out once and answered again, while its events are "
+    "remembered; another body with the same key is refused",
+    "schema": {"type": "string", "maxLength": 255},
+    "example": "order-42-reminder",
 }
 EVENT_BODY: dict[str, Any] = {
     "required": True,
@@ -98,6 +126,54 @@ EVENT_BODY: dict[str, Any] = {
 WHY_BODY: dict[str, Any] = {
     "required": False,
     "content": {"application/json": {"schema": reference("Why"), "example": {"reason": "maintenance"}}},
+}
+PATCH_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        media_type: {
+            "schema": {"type": "object", "description": "Fields of the event; `null` removes one"},
+            "example": {"cron": "0 10 * * mon-fri", "payload": {"text": "An hour later"}, "labels": None},
+        }
+        for media_type in ("application/merge-patch+json", "application/json")
+    },
+}
+TASK_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": reference("NewTask"),
+            "examples": {
+                "once": {
+                    "summary": "In a while",
+                    "value": {"user_id": "acme", "task_blob": {"text": "hi"}, "schedule": "5m", "is_recurring": False},
+                },
+                "recurring": {
+                    "summary": "On weekdays",
+                    "value": {
+                        "user_id": "acme",
+                        "task_blob": {"text": "hi"},
+                        "schedule": "30 9 * * mon-fri",
+                        "is_recurring": True,
+                    },
+                },
+            },
+        }
+    },
+}
+TENANT_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": reference("Tenant"),
+            "example": {
+                "topics": ["acme.work"],
+                "weight": 2,
+                "limits": {"in_flight": 100},
+                "window": {"from": "09:00", "to": "17:00", "timezone": "Europe/Paris"},
+                "defaults": {"retry": {"attempts": 3}, "labels": {"owner": "acme"}},
+            },
+        }
+    },
 }
 REPORT_BODY: dict[str, Any] = {
     "required": True,
@@ -130,14 +206,17 @@ def openapi(app: FastAPI) -> dict[str, Any]:
             summary="Hand it an event: it is delivered once, on time.",
             description=_about(),
             routes=app.routes,
+            servers=app.servers or None,
             tags=[
                 {"name": "events", "description": "Schedule events, look at them, change your mind"},
+                {"name": "tasks", "description": "The same events, as tasks of users"},
                 {"name": "deliveries", "description": "Receive what fired, and report on it"},
                 {"name": "planning", "description": "What will fire, and when"},
                 {"name": "operations", "description": "How the node is"},
             ],
         )
         _forget_framework(document)
+        add_links(document)
         document["components"] = {"schemas": _schemas()}
         app.openapi_schema = document
     return app.openapi_schema
@@ -156,7 +235,9 @@ def _forget_framework(document: dict[str, Any]) -> None:
     for path in document["paths"].values():
         for method, operation in path.items():
             if method in _OPERATIONS:
-                operation["responses"].pop("422", None)
+                refused = operation["responses"].get("422", {})
+                if "HTTPValidationError" in str(refused):
+                    del operation["responses"]["422"]
 
 
 def _schemas() -> dict[str, Any]:
@@ -165,7 +246,11 @@ def _schemas() -> dict[str, Any]:
         for shape in vars(shapes).values()
         if isinstance(shape, type) and issubclass(shape, msgspec.Struct) and shape.__module__ == shapes.__name__
     ]
-    _, components = msgspec.json.schema_components([Event, Report, ProblemDetails, *shown], ref_template=_REFERENCE)
+    _, components = msgspec.json.schema_components(
+        [Event, Report, Tenant, ProblemDetails, *shown], ref_template=_REFERENCE
+    )
+    _, sent = models_json_schema([(model, "validation") for model in _bodies], ref_template=_SENT)
+    components |= sent["$defs"]
     components["Event"]["examples"] = [TEA, STANDUP]
     components["EventShown"] = _event_shown(components["Event"])
     components["Events"] = {
@@ -178,6 +263,8 @@ def _schemas() -> dict[str, Any]:
         },
         "required": ["events", "cursor"],
     }
+    for name, example in SHAPES.items():
+        components[name]["examples"] = [example]
     return dict(components)
 
 

@@ -1,19 +1,27 @@
 """What do the endpoints share? The node, its rules, and what is kept between requests."""
 
 import asyncio
-from typing import Annotated
+from random import getrandbits
+from typing import TYPE_CHECKING, Annotated
 from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
-from lightsched.api.ids import Ids
+from lightsched.api.lending import Lending
 from lightsched.api.problem import UNAVAILABLE, Refusal
 from lightsched.api.together import Together
-from lightsched.event.identity import Identity, identity
+from lightsched.api.turns import LongWork
+from lightsched.event.ids import Ids
 from lightsched.event.model import Event
 from lightsched.event.tenant import home
 from lightsched.node.node import Node
 from lightsched.store.store import Store
+
+if TYPE_CHECKING:
+    from lightsched.api.unhandled import Unhandled
+
+MOST_KEYS = 100
+"""Keys that are named where an id has several."""
 
 
 class Face:
@@ -22,15 +30,20 @@ class Face:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.settings = node.settings
-        self.rules = node.settings.rules(0, node.log.partitions)
+        self.rules = node.settings.rules(0, node.log.partitions, tenants=node.tenants)
         self.limits = self.rules.limits
         self.names = self.limits.names
-        self.ids = Ids()
+        self.ids = Ids(getrandbits)
         self.commands = Together(node, self.names.events)
         self.reports = Together(node, self.names.reports)
         self.started_ms = node.clock.wall_ms()
         self.stopping = asyncio.Event()
         self.forecasting = asyncio.Lock()
+        self.long_work = LongWork(node.settings.http.searches)
+        self.deliveries = LongWork(node.settings.http.polls)  # whoever searches does not keep them waiting
+        self.polls = 0  # that wait at present
+        self.unhandled: Unhandled | None = None  # where executors run beside the server
+        self.lending = Lending()
         # topic and group → held by whoever polls, forgotten when nobody does
         self.readers: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -43,21 +56,25 @@ class Face:
         """The partition that an event lives in."""
         return home(self.rules.tenant(event.tenant), event, self.node.log.partitions)
 
-    def store_of(self, tenant: str, key: str, id: str) -> tuple[Store, Identity]:
-        """The store that holds this event if there is one, and its name there."""
-        partition = self.home(Event(id=id, key=key, tenant=tenant))
-        return self.node.workers[partition].partition.store, identity(tenant, key, id)
+    def keys_of(self, tenant: str, id: str) -> set[str]:
+        """The keys under which this node has an event with this id; not all, if there are very many."""
+        return {key for store in self.node.stores for key in store.keys_of(tenant, id, MOST_KEYS)}
+
+    def store_of(self, partition: int) -> Store | None:
+        """The store of a partition, if it is this node's."""
+        worker = self.node.workers.get(partition)
+        return None if worker is None else worker.partition.store
 
 
 async def running(request: Request) -> Face:
-    """The face, while all partitions run; otherwise the request is refused."""
+    """The face, while it is known who owns what; otherwise the request is refused."""
     return running_now(request)
 
 
 def running_now(request: Request) -> Face:
     """As `running`, for endpoints where every microsecond counts."""
     face: Face = request.app.state.face
-    if not face.node.ready:
+    if not face.node.reachable:
         raise Refusal(UNAVAILABLE, "This node is starting or stopping: try again in a moment.")
     return face
 

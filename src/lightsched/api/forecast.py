@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from lightsched.api.documents import described, refusals
+from lightsched.api.elsewhere import read_everywhere
 from lightsched.api.face import Running
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.shapes import Minute, Minutes, answer
-from lightsched.api.turns import Turns
-from lightsched.timing import format_utc
+from lightsched.timing import format_utc, parse_instant
 
 router = APIRouter(prefix=BASE, tags=["planning"])
 
@@ -32,10 +32,10 @@ class ForecastParameters(Parameters):
 )
 async def get_forecast(face: Running, asked: Annotated[ForecastParameters, Query()]) -> Response:
     """Events by the minute in which they fire next, and by tenant. A recurrence counts once, where it fires next."""
-    async with face.forecasting:  # a store counts for one forecast at a time
+    # A store counts for one forecast at a time.
+    async with face.forecasting, face.long_work.turns() as turns:
         first = face.now_ms // _MINUTE_MS
         tenants: list[dict[str, int]] = [{} for _ in range(asked.minutes)]
-        turns = Turns()
         for store in face.node.stores:
             while not store.count_ahead(first, asked.minutes, _COUNTED_AT_ONCE):
                 if turns.over():
@@ -44,6 +44,12 @@ async def get_forecast(face: Running, asked: Annotated[ForecastParameters, Query
                 sums = tenants[minute - first]
                 for tenant, count in counts.items():
                     sums[tenant] = sums.get(tenant, 0) + count
+    for elsewhere in await read_everywhere(face, f"{BASE}/forecast?minutes={asked.minutes}"):
+        for shown in elsewhere["minutes"]:
+            offset = parse_instant(shown["minute"]) // _MINUTE_MS - first
+            if 0 <= offset < asked.minutes:
+                for tenant, count in shown["tenants"].items():
+                    tenants[offset][tenant] = tenants[offset].get(tenant, 0) + count
     return answer(
         Minutes(
             [

@@ -18,7 +18,9 @@ from urllib.parse import unquote
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lightsched.api.elsewhere import covered_header, note_where_from
 from lightsched.api.problem import FORBIDDEN, Refusal
+from lightsched.api.turns import note_client
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +28,8 @@ SLASH = "\x1f"
 """Stands for a slash inside a name while the path is taken apart; no name may hold this character itself."""
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "LIST"})
+_LIKE_GET = frozenset({"HEAD", "LIST"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -59,8 +62,10 @@ def _is_loopback(host: str) -> bool:
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None, workers: Collection[int] = ()) -> None:
+        """`workers`: the partitions that are here, at any time."""
         self.app = app
+        self._workers = workers
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,12 +79,14 @@ class Gate:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message["headers"], *_HEADERS]
+                message["headers"] = [*message["headers"], *_HEADERS, *covered_header(self._workers)]
             await send(message)
 
         if complaint := self._complaint(scope):
             await Refusal(FORBIDDEN, complaint).response()(scope, receive, send_with_headers)
             return
+        note_where_from(scope, frozenset(self._workers))
+        note_client(receive)
         try:
             await self.app(_routable(scope), receive, send_with_headers)
         except ClientDisconnect:
@@ -120,9 +127,9 @@ def _name_of(host: str) -> str:
 
 
 def _routable(scope: Scope) -> Scope:
-    """HEAD is a GET whose body the server leaves out; a slash inside a name does not part it."""
+    """HEAD is a GET whose body the server leaves out, LIST is a GET; a slash inside a name does not part it."""
     raw: bytes = scope.get("raw_path") or b""
-    if scope["method"] == "HEAD":
+    if scope["method"] in _LIKE_GET:
         scope = {**scope, "method": "GET"}
     if b"%2f" in raw.lower():
         kept = raw.replace(b"%2f", b"%1F").replace(b"%2F", b"%1F")

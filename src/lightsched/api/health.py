@@ -1,10 +1,12 @@
 """Does it live, is it ready, and what has it done? For whoever watches over it."""
 
 from fastapi import APIRouter, Request, Response
+from msgspec import convert
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from lightsched import __version__
 from lightsched.api.documents import described, refusals
+from lightsched.api.elsewhere import read_everywhere
 from lightsched.api.face import Face, Running
 from lightsched.api.parameters import BASE
 from lightsched.api.problem import UNAVAILABLE, Refusal
@@ -69,21 +71,23 @@ async def metrics(request: Request) -> Response:
 async def get_partitions(face: Running) -> Response:
     """With how much is pending, how far each one lags behind its inputs, and what it has done so far."""
     node = face.node
-    ends = node.log.ends(face.names.events)
     shown = [
         PartitionShown(
             partition=number,
-            owner=face.settings.node.id,
+            owner=face.settings.node_id,
+            standbys=[],
             pending=worker.partition.store.pending(),
             next_due=shown_time(worker.partition.store.next_due_ms()),
-            lag=max(ends[number][1] - worker.partition.store.meta.events_offset, 0),
+            lag=worker.partition.lag,
             steps=worker.partition.store.meta.step,
             clock_trusted=worker.guard.trusted,
             totals=totals_shown(worker.partition.store.meta.totals),
         )
         for number, worker in sorted(node.workers.items())
     ]
-    return answer(Partitions(shown))
+    for elsewhere in await read_everywhere(face, f"{BASE}/partitions"):
+        shown += [convert(each, PartitionShown) for each in elsewhere["partitions"]]
+    return answer(Partitions(sorted(shown, key=lambda each: each.partition)))
 
 
 @cluster.get(
@@ -93,15 +97,25 @@ async def get_partitions(face: Running) -> Response:
     responses={**described(200, "All nodes", Nodes), **refusals(403, 503)},
 )
 async def get_nodes(face: Running) -> Response:
-    """On the embedded log there is this one."""
-    own = face.settings
-    shown = NodeShown(
-        id=own.node.id,
-        url=own.node.url,
-        version=__version__,
-        log=own.log,
-        partitions=sorted(face.node.workers),
-        started_at=format_utc(face.started_ms),
-        heartbeat=format_utc(face.now_ms),
+    """On the embedded log there is this one; on Kafka, those that were heard of lately."""
+    log = face.settings.log
+    own = face.node.own()
+    peers = [own, *face.node.log.peers]
+    unhandled = [] if face.unhandled is None else face.unhandled.types
+    return answer(
+        Nodes(
+            [
+                NodeShown(
+                    id=peer.id,
+                    url=peer.url,
+                    version=peer.version,
+                    log=log,
+                    partitions=list(peer.partitions),
+                    started_at=format_utc(peer.started_ms),
+                    heartbeat=format_utc(peer.heard_ms or face.now_ms),
+                    unhandled=unhandled if peer is own else [],
+                )
+                for peer in sorted(peers, key=lambda peer: peer.id)
+            ]
+        )
     )
-    return answer(Nodes([shown]))

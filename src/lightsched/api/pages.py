@@ -5,8 +5,10 @@ Plain files without a build step; they load nothing from elsewhere and work offl
 
 from importlib.resources import files
 
-from fastapi import APIRouter, Response
+import msgspec
+from fastapi import APIRouter, FastAPI, Request, Response
 
+from lightsched.api.elsewhere import root_path
 from lightsched.api.problem import NOT_FOUND, Refusal
 
 router = APIRouter(include_in_schema=False)
@@ -34,6 +36,22 @@ async def home() -> Response:
 async def docs() -> Response:
     """The interface, to read and to try."""
     return _file("docs.html")
+
+
+@router.get("/openapi.json")
+async def document(request: Request) -> Response:
+    """The interface, for programs."""
+    return Response(written_document(request.app), media_type="application/json")
+
+
+def written_document(app: FastAPI) -> bytes:
+    """Written once, and not for each who asks."""
+    state = app.state
+    if not hasattr(state, "document"):
+        servers = {"servers": [{"url": root_path()}]} if root_path() else {}
+        state.document = msgspec.json.encode(app.openapi() | servers)
+    document: bytes = state.document
+    return document
 
 
 @router.get("/page/{name}")

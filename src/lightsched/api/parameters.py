@@ -1,14 +1,33 @@
 """What may stand in an address? The parameters that several calls share; unknown ones are refused."""
 
+import re
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Header, Path
 from pydantic import BaseModel, ConfigDict, Field
+
+from lightsched.api.problem import invalid_field
 
 BASE = "/api/v1"
 """Where the calls of the contract begin."""
 
 EventId = Annotated[str, Path(description="The event's id, percent-encoded; a slash in it as %2F", examples=["tea"])]
+
+IfMatch = Annotated[
+    str | None,
+    Header(description="Only if the event has this revision: the `ETag` of an answer, or `*`", examples=['"1"']),
+]
+_REVISION = re.compile(r'(?:W/)?"?([0-9]{1,9})"?')
+
+
+def revision_of(if_match: str | None) -> int | None:
+    """The revision that a request is about; None: any."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _REVISION.fullmatch(if_match.strip())
+    if found is None:
+        raise invalid_field("If-Match", "must be a revision, as the `ETag` of the event says it")
+    return int(found[1])
 
 
 class Parameters(BaseModel):

@@ -11,11 +11,9 @@ from lightsched.api.face import Running
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.problem import invalid_field
 from lightsched.api.shapes import FireTimeShown, Preview, answer
-from lightsched.api.shown import words_of
-from lightsched.api.turns import Turns
 from lightsched.event.check import check
 from lightsched.event.model import Event, WindowSpec
-from lightsched.event.schedule import window_of
+from lightsched.event.schedule import window_of, words_of
 from lightsched.event.words import refused
 from lightsched.timing import Cron, Every, Plan, TimingError, parse_duration, parse_instant, preview, zone
 
@@ -62,12 +60,12 @@ async def get_preview(face: Running, asked: Annotated[PreviewParameters, Query()
         window=None if event.window is None else window_of(event.window, event.timezone),
     )
     times: list[FireTimeShown] = []
-    turns = Turns()
-    while len(times) < asked.n and (some := preview(plan, zone(asked.timezone), from_ms, 1)):
-        times.append(FireTimeShown(some[0].utc, some[0].local, some[0].note))
-        from_ms = parse_instant(some[0].utc) + 1
-        if turns.over():
-            await turns.rest()
+    async with face.long_work.turns() as turns:
+        while len(times) < asked.n and (some := preview(plan, zone(asked.timezone), from_ms, 1)):
+            times.append(FireTimeShown(some[0].utc, some[0].local, some[0].note))
+            from_ms = parse_instant(some[0].utc) + 1
+            if turns.over():
+                await turns.rest()
     return answer(Preview(words_of(event, plan), times))
 
 

@@ -31,14 +31,19 @@ WRONG_METHOD = Kind("wrong-method", 405, "This cannot be done here")
 AMBIGUOUS = Kind("ambiguous", 409, "Several events are meant")
 CONFLICT = Kind("conflict", 409, "The event does not allow it now")
 IGNORED = Kind("ignored", 409, "The report changed nothing")
+TIMEOUT = Kind("timeout", 408, "That took too long")
+CHANGED = Kind("changed", 412, "It has changed meanwhile")
 TOO_LARGE = Kind("too-large", 413, "That is too much at once")
+KEY_REUSED = Kind("key-reused", 422, "The key stands for another request")
 QUOTA = Kind("quota", 429, "Too many of them")
+HEAD_TOO_LARGE = Kind("head-too-large", 431, "The head of the request is too large")
 INTERNAL = Kind("internal", 500, "Something went wrong in lightsched")
+WRONG_NODE = Kind("wrong-node", 421, "Ask another node")
 UNAVAILABLE = Kind("unavailable", 503, "Not ready")
 
 KINDS = (
     *(INVALID, FORBIDDEN, NOT_FOUND, WRONG_METHOD, AMBIGUOUS, CONFLICT, IGNORED),
-    *(TOO_LARGE, QUOTA, INTERNAL, UNAVAILABLE),
+    *(TIMEOUT, CHANGED, TOO_LARGE, KEY_REUSED, QUOTA, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE),
 )
 
 
@@ -53,6 +58,9 @@ class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | UnsetType = UNSET
     keys: tuple[str, ...] | UnsetType = UNSET
     reason: str | UnsetType = UNSET
+
+
+_decode = msgspec.json.Decoder(ProblemDetails).decode
 
 
 class Refusal(LightschedError):
@@ -83,7 +91,18 @@ class Refusal(LightschedError):
 
     def response(self, headers: Mapping[str, str] | None = None) -> Response:
         """The answer to the request."""
+        if self.kind is UNAVAILABLE:
+            headers = {"Retry-After": "1", **(headers or {})}
         return Response(_encode(self.problem), self.kind.status, headers, MEDIA_TYPE)
+
+
+def passed_on(content: bytes) -> Refusal:
+    """Another node's refusal."""
+    problem = _decode(content)
+    kind = next((kind for kind in KINDS if type_of(kind) == problem.type), UNAVAILABLE)
+    refusal = Refusal(kind, problem.detail)
+    refusal.problem = problem
+    return refusal
 
 
 def type_of(kind: Kind) -> str:

@@ -11,7 +11,6 @@ from lightsched.api.documents import described, refusals
 from lightsched.api.face import Running
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.shapes import Recent, answer
-from lightsched.api.turns import Turns
 from lightsched.event.record import Appended
 
 router = APIRouter(prefix=BASE, tags=["deliveries"])
@@ -34,13 +33,16 @@ async def get_recent(face: Running, asked: Annotated[RecentParameters, Query()])
     log = face.node.log
     last: list[Appended] = []
     total = 0
-    turns = Turns()
-    for topic in delivery_topics(face):
-        ends = {number: end for number, (_, end) in log.ends(topic).items()}
-        total += sum(ends.values())
-        for number, end in ends.items():
-            last += await log.fetch(topic, ends | {number: max(end - asked.limit, 0)}, asked.limit, 0)
-            if turns.over():
-                await turns.rest()
-        last = sorted(last, key=lambda appended: -appended.timestamp_ms)[: asked.limit]
+    async with face.long_work.turns() as turns:
+        for topic in delivery_topics(face):
+            bounds = await log.ends(topic)
+            ends = {number: end for number, (_, end) in bounds.items()}
+            total += sum(ends.values())
+            for number, (first, end) in bounds.items():
+                if first == end:
+                    continue
+                last += await log.fetch(topic, ends | {number: max(end - asked.limit, 0)}, asked.limit, 0)
+                if turns.over():
+                    await turns.rest()
+            last = sorted(last, key=lambda appended: -appended.timestamp_ms)[: asked.limit]
     return answer(Recent([show_fired(appended) for appended in last], total))

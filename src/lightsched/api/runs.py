@@ -1,7 +1,7 @@
 """What has become of an event? Its runs, and the decisions about it in words."""
 
 from heapq import merge
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from msgspec import Meta, Raw
@@ -9,17 +9,16 @@ from pydantic import Field
 
 from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.documents import described, refusals
-from lightsched.api.face import Running
+from lightsched.api.face import Face, Running
 from lightsched.api.parameters import BASE, EventId, Which
 from lightsched.api.shapes import AttemptShown, Explanation, Runs, RunShown, answer
-from lightsched.api.shown import shown_time, words_of
+from lightsched.api.shown import shown_time
 from lightsched.api.target import found, not_found
-from lightsched.api.turns import Turns
 from lightsched.engine.explain import explain
 from lightsched.engine.state import Attempt, FinishedRun, Run
 from lightsched.event.identity import Identity
 from lightsched.event.model import decoder
-from lightsched.event.schedule import plan_of
+from lightsched.event.schedule import plan_of, words_of
 from lightsched.store.store import Store
 from lightsched.timing import LAST_MS, format_utc
 
@@ -50,9 +49,9 @@ class RunParameters(Which):
 )
 async def list_runs(id: EventId, face: Running, asked: Annotated[RunParameters, Query()]) -> Response:
     """Unfinished ones included. History is kept for a while (`history.keep`)."""
-    _, store, name, state = found(face, id, asked.tenant, asked.key)
+    _, store, name, state = await found(face, id, asked.tenant, asked.key)
     before: _Place | None = None if asked.cursor is None else read_cursor(_CURSOR, asked.cursor, _Place)
-    finished, complete = await _history(store, name, before, asked.limit + 1)
+    finished, complete = await _history(face, store, name, before, asked.limit + 1)
     unfinished = sorted(((run.due_ms, run.revision), _unfinished(run)) for run in state.runs)
     waiting = [(place, run) for place, run in reversed(unfinished) if before is None or place < before]
     page = list(merge(finished, waiting, key=_place, reverse=True))
@@ -64,23 +63,24 @@ async def list_runs(id: EventId, face: Running, asked: Annotated[RunParameters, 
 
 
 async def _history(
-    store: Store, name: Identity, before: _Place | None, limit: int
+    face: Face, store: Store, name: Identity, before: _Place | None, limit: int
 ) -> tuple[list[tuple[_Place, RunShown]], bool]:
     """Finished runs, some at a time, and whether these are all that were asked for: results may be large."""
     read: list[tuple[_Place, RunShown]] = []
-    turns, size = Turns(), 0
-    while len(read) < limit:
-        if size >= MOST_BYTES:
-            return read, False
-        some = store.runs_of(name, before, min(_READ_AT_ONCE, limit - len(read)))
-        if not some:
-            break
-        for (_, due_ms, revision), run in some:
-            before = due_ms, revision
-            size += len(run.result) + len(run.error) + 200 * len(run.attempts)
-            read.append((before, _finished(due_ms, revision, run)))
-        if turns.over():
-            await turns.rest()
+    size = 0
+    async with face.long_work.turns() as turns:
+        while len(read) < limit:
+            if size >= MOST_BYTES:
+                return read, False
+            some = store.runs_of(name, before, min(_READ_AT_ONCE, limit - len(read)))
+            if not some:
+                break
+            for (_, due_ms, revision), run in some:
+                before = due_ms, revision
+                size += len(run.result) + len(run.error) + 200 * len(run.attempts)
+                read.append((before, RunShown(**run_fields(due_ms, revision, run))))
+            if turns.over():
+                await turns.rest()
     return read, True
 
 
@@ -92,7 +92,7 @@ async def _history(
 )
 async def explain_event(id: EventId, face: Running, which: Annotated[Which, Query()]) -> Response:
     """The story of an event, oldest first; what holds at present is at the end, without a time."""
-    target, store, name, state = found(face, id, which.tenant, which.key)
+    target, store, name, state = await found(face, id, which.tenant, which.key)
     definition = store.definition(name)
     if definition is None:
         raise not_found(target)
@@ -107,18 +107,19 @@ def _place(placed: tuple[_Place, RunShown]) -> _Place:
     return placed[0]
 
 
-def _finished(due_ms: int, revision: int, run: FinishedRun) -> RunShown:
-    return RunShown(
-        due=format_utc(due_ms),
-        revision=revision,
-        delivered_at=shown_time(run.attempts[-1].delivered_ms if run.attempts else None),
-        finished_at=format_utc(run.finished_ms),
-        status=run.status,
-        attempt=run.attempt,
-        attempts=[_attempt(attempt) for attempt in run.attempts],
-        result=Raw(run.result) if run.result else None,
-        error=run.error,
-    )
+def run_fields(due_ms: int, revision: int, run: FinishedRun) -> dict[str, Any]:
+    """A finished run, as it is shown."""
+    return {
+        "due": format_utc(due_ms),
+        "revision": revision,
+        "delivered_at": shown_time(run.attempts[-1].delivered_ms if run.attempts else None),
+        "finished_at": format_utc(run.finished_ms),
+        "status": run.status,
+        "attempt": run.attempt,
+        "attempts": [_attempt(attempt) for attempt in run.attempts],
+        "result": Raw(run.result) if run.result else None,
+        "error": run.error,
+    }
 
 
 def _unfinished(run: Run) -> RunShown:

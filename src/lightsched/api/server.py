@@ -6,53 +6,89 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 
 import uvicorn
 
-from lightsched.api.app import face_of, make_app
+from lightsched.api.accepting import Accepting
+from lightsched.api.app import face_of, framework_of, make_app
+from lightsched.api.crowd import Crowd
+from lightsched.api.face import Face
+from lightsched.api.files import most_open_files
+from lightsched.api.pages import written_document
+from lightsched.api.protocol import protocol
 from lightsched.errors import LightschedError
+from lightsched.node.listening import address_of
+from lightsched.node.metrics import Metrics
 from lightsched.node.node import Node
-from lightsched.node.settings import HttpSettings, Settings
 
 log = logging.getLogger(__name__)
+
+Beside = Callable[[Face, str], AbstractAsyncContextManager[None]]
+"""What runs while the server does, and asks it at an address."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE_S = 10
 """How long a request may take to end when the node stops."""
 
 
-class CannotListen(LightschedError):
-    """Cannot listen on {host} port {port} ({why}): give another with --port, or stop what is using it."""
+def nothing(_face: Face, _address: str) -> AbstractAsyncContextManager[None]:
+    """Nothing else runs."""
+    return nullcontext()
 
 
 class Server(uvicorn.Server):
     """uvicorn's server, as a guest: signals and the end of the process are our own business."""
+
+    def __init__(self, config: uvicorn.Config, crowd: Crowd, metrics: Metrics) -> None:
+        super().__init__(config)
+        self._crowd = crowd
+        self._metrics = metrics
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections on the sockets that are bound already."""
+        make = partial(self.config.http_protocol_class, self.config, self.server_state, {})  # type: ignore[call-arg]
+        self.servers = [Accepting(each, make) for each in sockets or ()]  # type: ignore[misc]
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if counter % 10 == 0:
+            self._crowd.look()
+            self._metrics.http_connections.set(self._crowd.size)
+        return await super().on_tick(counter)
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
         """They are caught in `serve`."""
         return nullcontext()
 
 
-async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Run a node and its HTTP interface until a signal comes.
+async def serve(
+    node: Node,
+    running: asyncio.Task[None],
+    listening: socket.socket,
+    announce: Callable[[str], None],
+    beside: Beside = nothing,
+) -> None:
+    """Serve a node that runs until a signal comes, or until it ends; `announce` is told the address once it is ready.
 
-    1. Bind the port, open the log: both may fail, and say why.
-    2. Run the workers and the server; `announce` is told the address once both are ready.
-    3. On a signal: end the long polls, finish the requests, accept no more.
-    4. Then finish the steps under way, close the log.
+    1. On a signal: what runs beside the server finishes, while it is still there to be asked.
+    2. End the long polls, finish the requests, accept no more.
+    3. Then the node finishes the steps under way and closes the log.
 
     A second signal ends the process at once. That loses nothing: what was acknowledged is on the disk.
     """
-    with bind(settings.http) as listening:
-        node = await Node.open(settings)
-        await _run(node, listening, announce)
-
-
-async def _run(node: Node, listening: socket.socket, announce: Callable[[str], None]) -> None:
     app = make_app(node)
+    await asyncio.to_thread(written_document, framework_of(app))  # a tenth of a second, that nobody waits for
+    metrics = node.metrics
+    crowd = Crowd(
+        node.settings.http, most_open_files(), lambda reason: metrics.http_turned_away.labels(reason=reason).inc()
+    )
     config = uvicorn.Config(
         app,
+        http=protocol(crowd),
+        ws="none",
         lifespan="off",
         access_log=False,
         proxy_headers=False,
@@ -60,60 +96,43 @@ async def _run(node: Node, listening: socket.socket, announce: Callable[[str], N
         server_header=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = Server(config)
+    server = Server(config, crowd, metrics)
 
-    def stop() -> None:
+    stopping = asyncio.Event()
+
+    def end_serving() -> None:
         face_of(app).stopping.set()
         server.should_exit = True
+
+    def stop() -> None:
+        stopping.set()
+        if not node.ready:
+            end_serving()
 
     async def serve_requests() -> None:
         await server.serve(sockets=[listening])
         saying.cancel()
         node.stop()
 
-    async def say_when_ready() -> None:
+    async def run_beside() -> None:
         await node.wait_ready()
-        announce(address_of(listening))
+        address = address_of(listening)
+        async with beside(face_of(app), address):
+            announce(address)
+            await stopping.wait()
+        end_serving()
 
     with stopped_by_signals(stop):
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(node.run(), name="node")
+                group.create_task(_end_of(running), name="node")
                 group.create_task(serve_requests(), name="http")
-                saying = group.create_task(say_when_ready(), name="ready")
+                saying = group.create_task(run_beside(), name="beside")
         except BaseExceptionGroup as failures:
             said, unexpected = failures.split(LightschedError)
             if said is None or unexpected is not None:
                 raise
             raise _first(said) from None
-
-
-def bind(http: HttpSettings) -> socket.socket:
-    """A socket on the configured address."""
-    try:
-        family, kind, protocol, _, place = socket.getaddrinfo(
-            http.host, http.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            if os.name == "posix":  # on Windows it would let two servers share a port
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(place)
-            listening.listen(2048)
-        except OSError:
-            listening.close()
-            raise
-    except OSError as error:
-        raise CannotListen(host=http.host, port=http.port, why=error.strerror or error) from None
-    return listening
-
-
-def address_of(listening: socket.socket) -> str:
-    """Where a browser finds it."""
-    host, port = listening.getsockname()[:2]
-    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
-        host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextmanager
@@ -142,6 +161,10 @@ def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in caught:
             loop.remove_signal_handler(number)
+
+
+async def _end_of(running: asyncio.Task[None]) -> None:
+    await running
 
 
 def _first(failures: BaseExceptionGroup[LightschedError]) -> LightschedError:

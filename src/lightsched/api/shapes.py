@@ -12,7 +12,9 @@ from starlette.responses import Response
 from lightsched.engine.explain import Reason
 from lightsched.engine.step import Totals
 from lightsched.event.errors import Problem
+from lightsched.event.model import WindowSpec
 from lightsched.event.status import Outcome, Status
+from lightsched.event.tenant import Defaults, Rule, TenantLimits
 
 _encode = msgspec.json.Encoder().encode
 
@@ -32,7 +34,7 @@ class Result(msgspec.Struct, kw_only=True):
     index: int | UnsetType = UNSET  # where it stood among those sent; of those that were refused
     id: str | UnsetType = UNSET
     tenant: str | UnsetType = UNSET
-    outcome: Outcome
+    outcome: Outcome | None  # None: it is not known, and `error` says why
     status: Status | UnsetType | None = UNSET
     next_execution: Instant | UnsetType | None = UNSET
     error: str | UnsetType = UNSET
@@ -62,6 +64,55 @@ class AllTaken(msgspec.Struct):
     results: list[Taken]
 
 
+class Counts(msgspec.Struct, kw_only=True):
+    """What came of a command for many events; with a cursor there is more to do."""
+
+    matched: int
+    outcomes: dict[Outcome, int]
+    unknown: int  # whose partition or its owner failed: it may be done, or not
+    dry_run: bool
+    cursor: str | None
+
+
+class NewTask(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An event, as a task."""
+
+    user_id: str
+    task_blob: Raw
+    schedule: str | int
+    is_recurring: bool = False
+
+
+class TaskId(msgspec.Struct):
+    """The task that was scheduled."""
+
+    task_id: str
+
+
+class Task(msgspec.Struct):
+    """A task, and how it is."""
+
+    task_id: str
+    task_status: Status
+    last_executed: Instant | None
+    next_execution: Instant | None
+
+
+class TaskCancelled(msgspec.Struct, kw_only=True):
+    """What came of cancelling a task."""
+
+    task_id: str
+    task_status: Status | None
+    outcome: Outcome
+
+
+class Tasks(msgspec.Struct):
+    """A page of tasks; with a cursor there may be more, also when there are few here."""
+
+    tasks: list[Task]
+    cursor: str | None
+
+
 class AttemptShown(msgspec.Struct, frozen=True):
     """One delivery of a run."""
 
@@ -84,6 +135,22 @@ class RunShown(msgspec.Struct, frozen=True, kw_only=True):
     attempts: list[AttemptShown]
     result: Raw | None
     error: str
+
+
+class EventRun(RunShown, frozen=True, kw_only=True):
+    """One occurrence of an event, and which event it is."""
+
+    id: str
+    tenant: str
+    key: str
+    type: str
+
+
+class EventRuns(msgspec.Struct):
+    """Runs of all events, the last that ended first; with a cursor there may be more, also when there are few here."""
+
+    runs: list[EventRun]
+    cursor: str | None
 
 
 class Runs(msgspec.Struct):
@@ -121,6 +188,22 @@ class DeliveryShown(msgspec.Struct, kw_only=True):
     payload: Raw | UnsetType | None = UNSET
     payload_base64: str | UnsetType = UNSET
     token: str
+    timeout: str | None  # may go so long without a report or heartbeat; none: nobody waits for one
+
+
+class ReportAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What came of one report of many: the status that it would have had alone, 204 if none is given."""
+
+    delivery: str = ""
+    status: int = 204
+    reason: str = ""
+    error: str = ""
+
+
+class ReportAnswers(msgspec.Struct):
+    """What came of many reports, in the order in which they were sent."""
+
+    results: list[ReportAnswer]
 
 
 class Deliveries(msgspec.Struct):
@@ -135,6 +218,39 @@ class Ack(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     group: str
     cursor: str
+
+
+class DeadLetterShown(msgspec.Struct, kw_only=True):
+    """A record that was put aside, and why."""
+
+    id: str
+    at: Instant
+    reason: str
+    detail: str
+    topic: str  # where it came from; of a delivery: where it was to go
+    partition: int
+    offset: int
+    key: str
+    headers: dict[str, str]
+    cut_from: int | UnsetType = UNSET  # bytes of the value, of which only the beginning was kept
+    value: Raw | UnsetType | None = UNSET
+    value_base64: str | UnsetType = UNSET
+
+
+class DeadLetters(msgspec.Struct):
+    """What was put aside, newest first; with a cursor there may be more, also when there are few here."""
+
+    dead_letters: list[DeadLetterShown]
+    cursor: str | None
+
+
+class Redriven(msgspec.Struct, kw_only=True):
+    """A dead letter that was sent again."""
+
+    id: str
+    topics: list[str]
+    outcome: Outcome | None  # of a command
+    error: str
 
 
 class Fired(msgspec.Struct, kw_only=True):
@@ -176,6 +292,7 @@ class Upcoming(msgspec.Struct):
     """What fires next, soonest first."""
 
     events: list[NextDue]
+    cursor: str | None
 
 
 class Why(msgspec.Struct, forbid_unknown_fields=True):
@@ -218,6 +335,7 @@ class PartitionShown(msgspec.Struct, kw_only=True):
 
     partition: int
     owner: str
+    standbys: list[str]  # nodes that keep a copy of its state
     pending: int
     next_due: Instant | None
     lag: int
@@ -232,6 +350,24 @@ class Partitions(msgspec.Struct):
     partitions: list[PartitionShown]
 
 
+class TenantShown(msgspec.Struct, kw_only=True):
+    """The rules of a tenant."""
+
+    name: str
+    rule: Rule
+    topics: tuple[str, ...]
+    limits: TenantLimits
+    weight: int
+    window: WindowSpec | None
+    defaults: Defaults
+
+
+class Tenants(msgspec.Struct):
+    """The tenants that have rules of their own."""
+
+    tenants: list[TenantShown]
+
+
 class NodeShown(msgspec.Struct, kw_only=True):
     """A node of the cluster."""
 
@@ -242,6 +378,7 @@ class NodeShown(msgspec.Struct, kw_only=True):
     partitions: list[int]
     started_at: Instant
     heartbeat: Instant
+    unhandled: list[str]  # types that were delivered and that nobody executes, as far as is known (`lightsched dev`)
 
 
 class Nodes(msgspec.Struct):

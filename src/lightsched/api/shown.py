@@ -7,9 +7,9 @@ import msgspec
 from lightsched.engine.state import State, next_ms
 from lightsched.event.identity import Identity, parts
 from lightsched.event.model import Event, decoder
-from lightsched.event.schedule import plan_of
+from lightsched.event.schedule import plan_of, words_of
 from lightsched.event.status import FINAL
-from lightsched.timing import Plan, describe, format_utc, parse_duration
+from lightsched.timing import Plan, format_utc
 
 NEXT_SHOWN = 10
 _INSTANTS = ("at", "starts_at", "ends_at")
@@ -53,19 +53,6 @@ def next_times(state: State, event: Event, plan: Plan) -> list[str]:
         times.add(state.due_ms)
         times.update(plan.upcoming(state.due_ms + 1, most - 1))
     return [format_utc(ms) for ms in sorted(times)[:NEXT_SHOWN]]
-
-
-def words_of(event: Event, plan: Plan) -> str:
-    """The schedule in words."""
-    return describe(
-        plan.recurrence,
-        timezone=event.timezone or "UTC",
-        window=plan.window,
-        starts_ms=plan.starts_ms,
-        ends_ms=plan.ends_ms,
-        max_runs=event.max_runs,
-        jitter_ms=0 if event.jitter is None else parse_duration(event.jitter),
-    )
 
 
 def shown_time(ms: int | None) -> str | None:

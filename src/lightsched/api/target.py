@@ -1,19 +1,19 @@
 """Which event is meant? Tenant, key and id; where no key is given, every partition is asked."""
 
 from typing import NamedTuple
+from urllib.parse import urlencode
 
-from lightsched.api.face import Face
+from lightsched.api.elsewhere import read_everywhere, send_elsewhere
+from lightsched.api.face import MOST_KEYS, Face
 from lightsched.api.gate import SLASH
+from lightsched.api.parameters import BASE
 from lightsched.api.problem import AMBIGUOUS, NOT_FOUND, Refusal
 from lightsched.engine.state import State
 from lightsched.event.check import check
-from lightsched.event.identity import Identity
+from lightsched.event.identity import Identity, identity
 from lightsched.event.model import Event, Op
 from lightsched.event.status import Outcome
 from lightsched.store.store import Store
-
-MOST_KEYS = 100
-"""Keys that are named where an id has several."""
 
 
 class Target(NamedTuple):
@@ -33,13 +33,14 @@ class Found(NamedTuple):
     state: State
 
 
-def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
+async def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
     """What the request names. Without a key: the one there is, or the id itself if there is none."""
     id = id.replace(SLASH, "/")
     check(Event(op=Op.TRIGGER, id=id, key=key or id, tenant=tenant), face.limits, 0)
     if key:
         return Target(tenant, key, id)
-    keys = sorted({known for store in face.node.stores for known in store.keys_of(tenant, id, MOST_KEYS)})
+    query = urlencode({"tenant": tenant, "id": id})
+    keys = sorted(face.keys_of(tenant, id).union(*await read_everywhere(face, f"{BASE}/internal/keys?{query}")))
     if len(keys) > 1:
         named = ", ".join(f"`{known}`" for known in keys[:10])
         count = f"{len(keys)}" if len(keys) < MOST_KEYS else f"{MOST_KEYS} or more"
@@ -49,10 +50,13 @@ def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target:
     return Target(tenant, keys[0] if keys else id, id)
 
 
-def found(face: Face, id: str, tenant: str, key: str | None) -> Found:
-    """The event that the request names; refused if there is none."""
-    target = target_of(face, id, tenant, key)
-    store, name = face.store_of(*target)
+async def found(face: Face, id: str, tenant: str, key: str | None) -> Found:
+    """The event that the request names; refused if there is none, `Elsewhere` if it is another node's."""
+    target = await target_of(face, id, tenant, key)
+    partition = face.home(Event(id=target.id, key=target.key, tenant=target.tenant))
+    store, name = face.store_of(partition), identity(*target)
+    if store is None:
+        raise send_elsewhere(face, partition)
     state = store.state(name)
     if state is None:
         raise not_found(target)

@@ -39,7 +39,7 @@ class Together:
 
     async def _send(self, partition: int, some: _Waiting) -> None:
         try:
-            answers = await self._node.submit(self._topic, [(partition, record) for record, _ in some])
+            answers = await self._node.commands.submit(self._topic, [(partition, record) for record, _ in some])
         except Exception as error:  # noqa: BLE001 - whatever it was, those who wait are told
             for _, outcome in some:
                 if not outcome.done():

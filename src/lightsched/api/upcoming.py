@@ -1,34 +1,49 @@
-"""What fires next? The events of all tenants, soonest first."""
+"""What fires next? The events of all tenants, soonest first.
+
+All that share a millisecond have their order too: priority, partition, arrival. So a page can end anywhere, and the
+next one goes on behind it.
+"""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from msgspec import Meta, convert
 from pydantic import Field
 
+from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.documents import described, refusals
+from lightsched.api.elsewhere import read_everywhere
 from lightsched.api.face import Face, Running
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.shapes import NextDue, Upcoming, answer
-from lightsched.api.shown import words_of
-from lightsched.api.turns import Turns
 from lightsched.engine.view import Entry
 from lightsched.event.identity import Identity, parts
 from lightsched.event.model import decoder
-from lightsched.event.schedule import plan_of
+from lightsched.event.schedule import plan_of, words_of
+from lightsched.store.keys import FIRST_PRIORITY, LAST_PRIORITY
 from lightsched.store.store import Store
 from lightsched.timing import LAST_MS, format_utc
 
 router = APIRouter(prefix=BASE, tags=["planning"])
+internal = APIRouter(prefix=BASE + "/internal", include_in_schema=False)
 
-_FIRST_SPAN_MS = 1_000
-_SEEN = 500
-"""Entries of one partition that are looked at together."""
+_CURSOR = "n"
+Place = tuple[
+    Annotated[int, Meta(ge=0, le=LAST_MS)],
+    Annotated[int, Meta(ge=FIRST_PRIORITY, le=LAST_PRIORITY)],
+    Annotated[int, Meta(ge=0, lt=2**16)],
+    Annotated[int, Meta(ge=0, le=2**62)],
+]
+"""Due, priority, partition, arrival: the order over all partitions."""
+Found = list[tuple[Place, NextDue | None]]
+"""None: it has gone while the others were read."""
 
 
 class UpcomingParameters(Parameters):
-    """How many."""
+    """How many, and from where on."""
 
     limit: Annotated[int, Field(description="At most so many", ge=1, le=200)] = 50
+    cursor: Annotated[str | None, Field(description="The `cursor` of the page before")] = None
 
 
 @router.get(
@@ -38,47 +53,49 @@ class UpcomingParameters(Parameters):
     responses={**described(200, "Soonest first", Upcoming), **refusals(400, 403, 503)},
 )
 async def get_upcoming(face: Running, asked: Annotated[UpcomingParameters, Query()]) -> Response:
-    """The events of all tenants that fire next, soonest first."""
-    turns = Turns()
-    entries: list[tuple[Entry, Store]] = []
-    for store in face.node.stores:
-        entries += [(entry, store) for entry in await _soonest(face, store, asked.limit, turns)]
-    entries.sort(key=lambda found: _by_due(found[0]))
-    events: list[NextDue] = []
-    for entry, store in entries[: asked.limit]:
-        if (shown := _next_due(store, entry)) is not None:
-            events.append(shown)
-        if turns.over():
-            await turns.rest()
-    return answer(Upcoming(events))
+    """The events of all tenants that fire next, soonest first. Go on with the cursor until it is null."""
+    found = dict(await _soonest_here(face, asked))
+    query = f"limit={asked.limit}" + (f"&cursor={asked.cursor}" if asked.cursor else "")
+    for elsewhere in await read_everywhere(face, f"{BASE}/internal/upcoming?{query}"):
+        found.update(convert(elsewhere, Found))  # once each, also where a partition moves while it is read
+    page = sorted(found)[: asked.limit]
+    cursor = write_cursor(_CURSOR, page[-1]) if len(page) == asked.limit else None
+    return answer(Upcoming([shown for place in page if (shown := found[place]) is not None], cursor))
 
 
-async def _soonest(face: Face, store: Store, limit: int, turns: Turns) -> list[Entry]:
-    """The first entries by due.
-
-    The index is ordered by priority first, so it is asked for all that is due within a span. The span grows until there
-    are enough in it; where there are too many to see them all, it shrinks again.
-    """
-    now_ms = face.now_ms
-    too_short_ms, span_ms = 0, _FIRST_SPAN_MS
-    while len(found := store.due(now_ms + span_ms, _SEEN)) < limit and now_ms + span_ms < LAST_MS:
-        too_short_ms, span_ms = span_ms, min(span_ms * 4, LAST_MS - now_ms)
-        if turns.over():
-            await turns.rest()
-    while len(found) == _SEEN and span_ms - too_short_ms > 1:
-        middle_ms = (too_short_ms + span_ms) // 2
-        fewer = store.due(now_ms + middle_ms, _SEEN)
-        if len(fewer) < limit:
-            too_short_ms = middle_ms
-        else:
-            found, span_ms = fewer, middle_ms
-        if turns.over():
-            await turns.rest()
-    return sorted(found, key=_by_due)[:limit]
+@internal.get("/upcoming")
+async def get_upcoming_here(face: Running, asked: Annotated[UpcomingParameters, Query()]) -> Response:
+    """For another node: the first ones of this one, each with its place."""
+    return answer(await _soonest_here(face, asked))
 
 
-def _by_due(entry: Entry) -> tuple[int, int, int]:
-    return entry.due_ms, entry.priority, entry.seq
+async def _soonest_here(face: Face, asked: UpcomingParameters) -> Found:
+    after = None if asked.cursor is None else read_cursor(_CURSOR, asked.cursor, Place)
+    entries: list[tuple[Place, Entry, Store]] = []
+    shown: Found = []
+    async with face.long_work.turns() as turns:
+        for store in face.node.stores:
+            number = store.partition
+            some = store.soonest(_start(after, number), asked.limit)
+            entries += [((entry.due_ms, entry.priority, number, entry.seq), entry, store) for entry in some]
+            if turns.over():
+                await turns.rest()
+        entries.sort(key=lambda found: found[0])
+        for place, entry, store in entries[: asked.limit]:
+            shown.append((place, _next_due(store, entry)))
+            if turns.over():
+                await turns.rest()
+    return shown
+
+
+def _start(after: Place | None, partition: int) -> tuple[int, int, int]:
+    """Where a partition goes on behind a place, which may be in another partition."""
+    if after is None:
+        return 0, 0, 0
+    due_ms, priority, last, seq = after
+    if partition < last:
+        return due_ms, priority + 1, 0
+    return due_ms, priority, seq + 1 if partition == last else 0
 
 
 def _next_due(store: Store, entry: Entry) -> NextDue | None:

@@ -3,15 +3,15 @@
 What only a server needs is imported when one is started: that takes a second, and other commands should not wait.
 """
 
-import asyncio
-import logging
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lightsched import __version__
+if TYPE_CHECKING:
+    from lightsched.cli.process import Company
 
 USUAL_FILE = Path("lightsched.yml")
 
@@ -22,12 +22,22 @@ Port = Annotated[
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 
 
-def dev(data: Data = None, port: Port = None, host: Host = None) -> None:
-    """Start lightsched on this machine, with nothing else needed: API, page, embedded log.
+def dev(
+    data: Data = None,
+    port: Port = None,
+    host: Host = None,
+    inbox: Annotated[
+        Path | None, typer.Option(help="Directory whose files are injected.", show_default="inbox, if it is there")
+    ] = None,
+    executors: Annotated[bool, typer.Option(help="Run the executors that are installed, such as http.")] = True,
+) -> None:
+    """Start lightsched on this machine, with nothing else needed: API, page, embedded log, executors, file watcher.
 
-    Settings come from LIGHTSCHED_… variables and from the flags.
+    Settings come from LIGHTSCHED_… variables and from the flags; `LIGHTSCHED_LOG` is for `serve`.
     """
-    run(None, _flags(data, port, host))
+    from lightsched.cli.process import Company  # noqa: PLC0415
+
+    run(None, {"log": "embedded", **_flags(data, port, host)}, Company(executors, inbox))
 
 
 def serve(
@@ -43,21 +53,28 @@ def serve(
     run(file, _flags(data, port, host))
 
 
-def run(file: Path | None, flags: dict[str, Any]) -> None:
-    """Run a node until it is stopped."""
-    from lightsched.api import server  # noqa: PLC0415
+def run(file: Path | None, flags: dict[str, Any], company: "Company | None" = None) -> None:
+    """Run a node until it is stopped; with what is to run beside it."""
+    import asyncio  # noqa: PLC0415
+    import logging  # noqa: PLC0415
+
+    from lightsched.cli import process  # noqa: PLC0415
     from lightsched.node.garbage import collect_seldom  # noqa: PLC0415
     from lightsched.node.settings import Settings  # noqa: PLC0415
 
     settings = Settings.load(file, **flags)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    for noisy in ("uvicorn", "aiokafka", "httpx"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(server.serve(settings, lambda address: _announce(address, settings.data)))
+        announce = partial(_announce, data=settings.data)
+        runner.run(process.serve(settings, announce, company))
 
 
 def _announce(address: str, data: Path) -> None:
+    from lightsched import __version__  # noqa: PLC0415
+
     lines = (
         f"lightsched {__version__} is running, its data is in {data.absolute()}",
         f"  page  {address}/",
@@ -77,6 +94,8 @@ def _flags(data: Path | None, port: int | None, host: str | None) -> dict[str, A
 
 def _loop_factory() -> Any:
     """The faster loop, where there is one."""
+    import asyncio  # noqa: PLC0415
+
     try:
         import uvloop  # noqa: PLC0415 - not on every platform
     except ImportError:

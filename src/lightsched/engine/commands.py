@@ -6,12 +6,13 @@ or an event that is over. A command that asks for what is already so gets the an
 
 from msgspec import structs
 
+from lightsched.engine.conditions import changed_meanwhile, heard_before, remember, too_late
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
-from lightsched.engine.runs import drop_runs, go_on, new_run
+from lightsched.engine.runs import drop_runs, go_on, new_run, write_run
 from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Follow
-from lightsched.event.command import ASSIGNED, WHO, Command, definition_of
+from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Command, definition_of
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
@@ -24,8 +25,11 @@ def apply(draft: Draft, command: Command) -> None:
     """Carry out one command, or send it home."""
     if command.home != draft.rules.partition:
         forward(draft, command)
-    else:
+    elif not command.once and command.event.if_revision is None:
         _COMMANDS[command.op](draft, command)
+    elif not heard_before(draft, command) and not changed_meanwhile(draft, command):
+        _COMMANDS[command.op](draft, command)
+        remember(draft, command)
 
 
 def forward(draft: Draft, command: Command) -> None:
@@ -37,7 +41,11 @@ def forward(draft: Draft, command: Command) -> None:
     if event.in_ is not None and event.op is Op.SCHEDULE:
         event.at = command.appended_ms + parse_duration(event.in_)
         event.in_ = None
-    headers = ((ASSIGNED, b"1"), *((name, value) for name, value in command.record.headers if name == WHO))
+    headers = (
+        (ASSIGNED, b"1"),
+        (HOPS, b"%d" % (command.hops + 1)),
+        *((name, value) for name, value in command.record.headers if name in (WHO, ONCE)),
+    )
     record = Record(event.key.encode(), encoder.encode(event), headers)
     draft.step.follows.append(Follow(draft.rules.limits.names.events, command.home, record))
     draft.answer(command, Outcome.FORWARDED, None, None)
@@ -58,18 +66,20 @@ def schedule(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.REJECTED, old, old, error)
     else:
         outcome = Outcome.REPLACED
-    state = _accepted(draft, command, old, fingerprint)
+    state = _accepted(draft, command, old, fingerprint, len(definition))
     draft.define(name, definition, event)
     return draft.answer(command, outcome, draft.put(name, state), old)
 
 
-def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: bytes) -> State:
+def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: bytes, size: int) -> State:
     name, event, appended_ms = command.identity, command.event, command.appended_ms
     due_ms = first_due(event, name, appended_ms)
-    state = State(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms)
+    state = State(
+        *(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms), size=size
+    )
     if old is not None:
         why = f"revision {old.revision + 1} has taken its place"
-        old = drop_runs(draft, name, old, why)
+        old = drop_runs(draft, name, write_run(draft, name, old), why)
         state = structs.replace(
             state,
             revision=old.revision + 1,
@@ -82,6 +92,7 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
             last_ms=old.last_ms,
             oldest_run_ms=old.oldest_run_ms,
             trail=old.trail,
+            heard=old.heard,
         )
         state = draft.note(state, "replaced", f"revision {state.revision}")
     if old is None or old.status in FINAL:
@@ -100,7 +111,7 @@ def cancel(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.NOT_FOUND, None, None)
     if state.status is Status.CANCELLED:
         return draft.answer(command, Outcome.CANCELLED, state, state)
-    if error := _too_late(draft, command, state):
+    if error := too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
     state = drop_runs(draft, command.identity, state, "the event was cancelled")
@@ -115,7 +126,7 @@ def pause(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.NOT_FOUND, None, None)
     if state.paused:
         return draft.answer(command, Outcome.PAUSED, state, state)
-    if error := _too_late(draft, command, state):
+    if error := too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
     runs = tuple(_held(run) for run in state.runs)
@@ -155,7 +166,7 @@ def trigger(draft: Draft, command: Command) -> None:
     state = draft.state(name)
     if state is None:
         return draft.answer(command, Outcome.NOT_FOUND, None, None)
-    if error := _too_late(draft, command, state):
+    if error := too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
     old = state
     event = draft.event(name)
@@ -202,15 +213,6 @@ def _ran(draft: Draft, name: Identity, state: State, due_ms: int) -> bool:
     if due_ms > state.newest_due_ms:
         return False
     return (name, due_ms, state.revision) in draft.step.runs or draft.view.ran(name, due_ms, state.revision)
-
-
-def _too_late(draft: Draft, command: Command, state: State) -> str:
-    if state.status in FINAL:
-        return f"the event is over: {state.status}"
-    out = any(run.phase is Phase.DELIVERED and run.revision == state.revision for run in state.runs)
-    if out and not draft.event(command.identity).repeats:
-        return "it is delivered and running"
-    return ""
 
 
 _COMMANDS = {

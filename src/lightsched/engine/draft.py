@@ -197,6 +197,7 @@ class Draft:
 
     def refuse(self, appended: Appended, reason: str, error: str) -> None:
         """What makes no sense is put aside with the reason; the event it tried to change stays as it is."""
+        error = error[: self.rules.limits.error]  # it may quote what was sent
         self.step.answers.append(Answer(appended.topic, appended.offset, Outcome.INVALID, error=error))
         self.step.audit.append(
             Transition(at=self.at, what="refuse", tenant="", key="", id="", outcome=Outcome.INVALID, reason=error)

@@ -12,7 +12,7 @@ event, and a report that is already there wins over its own timeout. Every part 
 left over is there in the next step (`Step.more`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lightsched.engine import commands, leases, reports, slots
 from lightsched.engine.draft import Draft
@@ -22,7 +22,12 @@ from lightsched.engine.step import Step
 from lightsched.engine.view import View
 from lightsched.event.command import Command, Refused, read_command
 from lightsched.event.delivery import Emitter
+from lightsched.event.errors import Problem
 from lightsched.event.record import Appended
+
+Place = tuple[str, int]
+"""Topic and offset of an input."""
+_POISON = "it makes lightsched fail: please report this as a bug"
 
 
 class Engine:
@@ -32,10 +37,22 @@ class Engine:
         self.rules = rules
         self._emitter: tuple[bytes, Emitter] = (b"", Emitter(rules.partition, b""))
 
-    def step(self, view: View, inputs: Sequence[Appended], now_ms: int, *, firing: bool = True) -> Step:
-        """The next step. `firing` is off while time is not trusted, or inputs from before the take are yet to come."""
+    def step(
+        self,
+        view: View,
+        inputs: Sequence[Appended],
+        now_ms: int,
+        *,
+        firing: bool = True,
+        poison: Collection[Place] = (),
+    ) -> Step:
+        """The next step.
+
+        `firing` is off while time is not trusted, or inputs from before the take are yet to come. `poison`: inputs
+        that made an earlier attempt fail; they are put aside unread.
+        """
         draft = Draft(view, self.rules, self._emit_with(view.meta.secret), now_ms)
-        self._take_inputs(draft, inputs)
+        self._take_inputs(draft, inputs, poison)
         if firing:
             leases.run_out(draft)
             slots.release(draft)
@@ -43,26 +60,35 @@ class Engine:
         draft.meta.step += 1
         return draft.step
 
-    def _take_inputs(self, draft: Draft, inputs: Sequence[Appended]) -> None:
+    def _take_inputs(self, draft: Draft, inputs: Sequence[Appended], poison: Collection[Place]) -> None:
         rules = self.rules
         reports_topic = rules.limits.names.reports
-        read: list[Command | Refused | Appended] = [
-            appended
-            if appended.topic == reports_topic
-            else read_command(appended, rules.limits, rules.tenants, rules.partitions)
-            for appended in inputs
-        ]
-        draft.load(command.identity for command in read if isinstance(command, Command))
+        read: list[Command | Refused | reports.Heard] = []
+        for appended in inputs:
+            is_report = appended.topic == reports_topic
+            if is_report:
+                draft.meta.reports_offset = appended.offset + 1
+            else:
+                draft.meta.events_offset = appended.offset + 1
+            if poison and (appended.topic, appended.offset) in poison:
+                read.append(Refused(appended, (Problem("", _POISON),), "POISON"))
+            elif is_report:
+                read.append(reports.read_report(appended, rules.limits))
+            else:
+                read.append(read_command(appended, rules.limits, rules.tenants, rules.partitions))
+        here = rules.partition
+        heard = [item for item in read if isinstance(item, reports.Heard) and item.name.partition == here]
+        draft.load(item.identity for item in read if isinstance(item, Command))
+        if heard:
+            draft.load(item.name.identity for item in heard)
+            reports.load_events(draft, heard)
         for item in read:
             if isinstance(item, Command):
                 commands.apply(draft, item)
-                draft.meta.events_offset = item.offset + 1
             elif isinstance(item, Refused):
-                draft.refuse(item.appended, "INVALID", "; ".join(map(str, item.problems)))
-                draft.meta.events_offset = item.appended.offset + 1
+                draft.refuse(item.appended, item.reason, "; ".join(map(str, item.problems)))
             else:
                 reports.apply(draft, item)
-                draft.meta.reports_offset = item.offset + 1
 
     def _emit_with(self, secret: bytes) -> Emitter:
         if self._emitter[0] != secret:

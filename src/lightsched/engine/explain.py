@@ -44,9 +44,13 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 def explain(state: State, event: Event, runs: Sequence[tuple[int, FinishedRun]], words: str) -> list[Reason]:
-    """The story of an event: `runs` are its last finished runs by due, `words` say when it fires."""
-    story: list[tuple[int, str]] = [(state.created_ms, f"It was scheduled: {words}.")]
-    story.extend((step.at_ms, WORDS[step.what].format(step.detail).strip()) for step in state.trail)
+    """The story of an event: `runs` are its last finished runs by due, `words` say when its last revision fires."""
+    first = f"It was scheduled: {words}." if state.revision == 1 else "It was scheduled."
+    story: list[tuple[int, str]] = [(state.created_ms, first)]
+    for step in state.trail:
+        is_last = step.what == "replaced" and step.detail == f"revision {state.revision}"
+        detail = f"{step.detail}, {words}" if is_last else step.detail
+        story.append((step.at_ms, WORDS[step.what].format(detail).strip()))
     for due_ms, run in runs:
         story.extend((attempt.delivered_ms, _delivered(due_ms, attempt)) for attempt in run.attempts)
         if run.status is not Status.SUCCESS or event.tracked:

@@ -1,8 +1,10 @@
 """What fires now? Whatever the due index holds with due ≤ now, however late, in the order of the index."""
 
+from collections.abc import Iterator, Sequence
+
 from msgspec import structs
 
-from lightsched.engine.draft import CHUNK, Draft
+from lightsched.engine.draft import Draft
 from lightsched.engine.missed import catch_up_with, next_due
 from lightsched.engine.plain import fire_plain, is_plain
 from lightsched.engine.rules import LATE_MS
@@ -15,21 +17,39 @@ from lightsched.event.schedule import plan_of, window_of
 from lightsched.timing import format_utc
 from lightsched.timing.catch_up import MOST_COUNTED
 
+READ_BYTES = 4 * 1024 * 1024
+"""Of definitions, at a time."""
+_UNKNOWN_BYTES = 16 * 1024
+
 
 def fire_due(draft: Draft) -> None:
     """Fire what is due, as far as a step may go."""
     rules = draft.rules
     entries = draft.due(rules.step_fires)
     draft.load(entry.identity for entry in entries)
-    for i in range(0, len(entries), CHUNK):
-        chunk = entries[i : i + CHUNK]
-        draft.load_events([entry.identity for entry in chunk])
-        for entry in chunk:
+    for some in _portions(draft, entries):
+        draft.load_events([entry.identity for entry in some])
+        for entry in some:
             if draft.bytes >= rules.step_bytes:
                 draft.step.more = True
                 return
             fire(draft, entry)
     draft.step.more = draft.step.more or len(entries) == rules.step_fires
+
+
+def _portions(draft: Draft, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """As many at a time as may be read together: many at once are cheaper, and payloads may be large."""
+    some: list[Entry] = []
+    size = 0
+    for entry in entries:
+        state = draft.state(entry.identity)
+        size += _UNKNOWN_BYTES if state is None else state.size or _UNKNOWN_BYTES
+        some.append(entry)
+        if size >= READ_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def fire(draft: Draft, entry: Entry) -> None:

@@ -6,7 +6,7 @@ event, to one fixed result; here it is made at once. A test holds both side by s
 
 from lightsched.engine.draft import Draft
 from lightsched.engine.runs import topics_of
-from lightsched.engine.state import Attempt, FinishedRun, State
+from lightsched.engine.state import State
 from lightsched.engine.step import Transition
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event
@@ -25,6 +25,7 @@ def is_plain(state: State, event: Event) -> bool:
         and not state.runs
         and state.oldest_run_ms is None
         and state.status is _NOT_STARTED
+        and not state.heard
     )
 
 
@@ -39,7 +40,6 @@ def fire_plain(draft: Draft, name: Identity, state: State, event: Event) -> bool
     draft.bytes += delivery.size
     step.deliveries.append(delivery)
     step.ended.append((name, _SUCCESS, due_ms))
-    step.runs[name, due_ms, state.revision] = FinishedRun(_SUCCESS, now_ms, 1, (Attempt(1, now_ms, _SUCCESS),))
     tenant, key, id_ = name.decode().split("\0")
     step.audit.append(
         Transition(
@@ -75,10 +75,13 @@ def fire_plain(draft: Draft, name: Identity, state: State, event: Event) -> bool
         state.failures,
         state.counted + 1,
         now_ms,
-        max(due_ms, state.newest_due_ms),
         due_ms,
+        None,
         draft.forget_ms,
         state.trail,
         state.last_status,
+        True,
+        (),
+        state.size,
     )
     return True

@@ -1,7 +1,9 @@
 """What does a report change? The run it is about, if that still waits for it; otherwise nothing, and that is said."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 from hmac import compare_digest
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -11,10 +13,11 @@ from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Answer, DeadLetter, Follow
 from lightsched.event import status as machine
 from lightsched.event.check import AUTO, check
-from lightsched.event.command import ASSIGNED, decode
+from lightsched.event.command import ASSIGNED, Refused, decode
 from lightsched.event.delivery import DeliveryName, token_of
 from lightsched.event.errors import InvalidEvent, invalid
 from lightsched.event.identity import parts
+from lightsched.event.limits import Limits
 from lightsched.event.model import Op, encoder
 from lightsched.event.record import Appended, Record
 from lightsched.event.report import Report, ReportStatus, decode_report
@@ -30,6 +33,8 @@ SIGNALS = {
     ReportStatus.FATAL_FAILURE: Signal.GAVE_UP,
 }
 
+_BEATS = frozenset({ReportStatus.CLAIMED, ReportStatus.PROCESSING})
+_SMALL_BYTES = 4_096
 FORBIDDEN = "forbidden"
 IGNORED = {
     FORBIDDEN: "the token does not belong to this delivery",
@@ -42,13 +47,32 @@ IGNORED = {
 """Why a report changed nothing: the reason as counted, and in words."""
 
 
-def apply(draft: Draft, appended: Appended) -> None:
-    """Carry out one report."""
+class Heard(NamedTuple):
+    """A report that makes sense, and the delivery that it is about."""
+
+    appended: Appended
+    report: Report
+    name: DeliveryName
+
+
+def read_report(appended: Appended, limits: Limits) -> Heard | Refused:
+    """A report as it was appended."""
     try:
-        report, name = decode_report(appended.record.value, draft.rules.limits)
+        return Heard(appended, *decode_report(appended.record.value, limits))
     except InvalidEvent as error:
-        draft.refuse(appended, "INVALID", str(error))
-        return
+        return Refused(appended, error.problems)
+
+
+def load_events(draft: Draft, heard: Iterable[Heard]) -> None:
+    """Read the definitions that the end of an attempt asks for at once; large ones are read one by one."""
+    ended = (each.name.identity for each in heard if each.report.status not in _BEATS)
+    states = ((name, draft.state(name)) for name in ended)
+    draft.load_events([name for name, state in states if state is not None and 0 < state.size <= _SMALL_BYTES])
+
+
+def apply(draft: Draft, heard: Heard) -> None:
+    """Carry out one report."""
+    appended, report, name = heard
     if name.partition != draft.rules.partition and 0 <= name.partition < draft.rules.partitions:
         draft.step.follows.append(Follow(draft.rules.limits.names.reports, name.partition, appended.record))
         draft.step.answers.append(Answer(appended.topic, appended.offset, Outcome.FORWARDED, name.identity))

@@ -42,5 +42,5 @@ class Rules:
 
     def slots(self, tenant: str) -> int | None:
         """How many runs of a tenant may be in flight; None: any number."""
-        own = self.tenants.get(tenant, DEFAULT_TENANT).in_flight
+        own = self.tenants.get(tenant, DEFAULT_TENANT).limits.in_flight
         return self.in_flight if own is None else own

@@ -12,7 +12,7 @@ from msgspec import structs
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import next_due
 from lightsched.engine.rules import LATE_MS
-from lightsched.engine.state import Attempt, FinishedRun, Phase, Run, State
+from lightsched.engine.state import Attempt, FinishedRun, Phase, Run, State, told_run
 from lightsched.engine.step import DeadLetter
 from lightsched.event.identity import Identity, tenant_of
 from lightsched.event.model import Event
@@ -70,10 +70,13 @@ def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) 
     """Emit the next attempt of a run."""
     now_ms = draft.now_ms
     attempt = run.attempt + 1
-    delivery = draft.emitter.emit(name, run.revision, run.due_ms, attempt, event, topics_of(draft, name, event))
+    topics = topics_of(draft, name, event)
+    delivery = draft.emitter.emit(name, run.revision, run.due_ms, attempt, event, topics, run.timeout_ms)
     if why := draft.rules.refuse(delivery):
         draft.step.dead_letters.append(
-            DeadLetter("UNDELIVERABLE", why, delivery.record, partition=draft.rules.partition)
+            DeadLetter(
+                "UNDELIVERABLE", why, delivery.record, ",".join(delivery.topics), partition=draft.rules.partition
+            )
         )
         draft.miss("undeliverable")
         state, ended = record(draft, name, state, run, Signal.GAVE_UP, error=why)
@@ -247,6 +250,16 @@ def record(
         forget_ms=draft.forget_ms if state.status in FINAL and not runs else state.forget_ms,
     )
     return state, Ended(run.revision, signal, status)
+
+
+def write_run(draft: Draft, name: Identity, state: State) -> State:
+    """The run that a state tells by itself goes to the history, before another state takes its place."""
+    told = told_run(state)
+    if told is None:
+        return state
+    due_ms, run = told
+    draft.step.runs[name, due_ms, state.revision] = run
+    return structs.replace(state, tells_run=False, oldest_run_ms=due_ms)
 
 
 def _drop_old_runs(draft: Draft, name: Identity, oldest_ms: int, before_ms: int) -> int:

@@ -10,7 +10,7 @@ from enum import IntEnum
 import msgspec
 from msgspec import structs
 
-from lightsched.event.status import FINAL, Status
+from lightsched.event.status import FINAL, Outcome, Status
 
 
 class Phase(IntEnum):
@@ -68,6 +68,13 @@ class Decision(msgspec.Struct, array_like=True, frozen=True, gc=False):
     detail: str = ""
 
 
+class Heard(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A command that was to be carried out once, and was."""
+
+    once: bytes  # see lightsched.event.command.ONCE
+    outcome: Outcome
+
+
 class State(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What changes about an event."""
 
@@ -90,6 +97,9 @@ class State(msgspec.Struct, array_like=True, frozen=True, gc=False):
     forget_ms: int | None = None  # when a finished event leaves the history
     trail: tuple[Decision, ...] = ()  # the last few decisions out of the ordinary
     last_status: Status | None = None  # how the last run of this revision ended
+    tells_run: bool = False  # a one-shot that nobody reports on: its state says all about its only run (`told_run`)
+    heard: tuple[Heard, ...] = ()  # the last few commands that are not to be carried out again
+    size: int = 0  # bytes of its definition; 0: not known, it was written by an earlier version
 
 
 def shown(state: State) -> State:
@@ -103,6 +113,14 @@ def shown(state: State) -> State:
                 status = run.status
                 break
     return state if status is state.status else structs.replace(state, status=status)
+
+
+def told_run(state: State) -> tuple[int, FinishedRun] | None:
+    """The run that a state tells by itself, with its due: delivered once, and done with that."""
+    if not state.tells_run or state.last_ms is None:
+        return None
+    at_ms = state.last_ms
+    return state.newest_due_ms, FinishedRun(Status.SUCCESS, at_ms, 1, (Attempt(1, at_ms, Status.SUCCESS),))
 
 
 def is_due(state: State, run: Run) -> bool:

@@ -57,6 +57,7 @@ class Answer(msgspec.Struct, gc=False):
     next_ms: int | None = None
     revision: int = 0
     error: str = ""  # INVALID, REJECTED, TOO_LATE: why
+    unmet: str = ""  # REJECTED: the condition that did not hold (`lightsched.engine.conditions`)
     ignored: str = ""  # a report that changed nothing: why (`forbidden`: its token was wrong)
 
 
@@ -67,7 +68,7 @@ class DeadLetter:
     reason: str
     detail: str
     record: Record
-    topic: str = ""
+    topic: str = ""  # where it came from; of a delivery: where it was to go
     offset: int = -1
     partition: int = -1
 

@@ -85,6 +85,8 @@ def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> 
         problems.append(
             Problem("tenant", "must be lower-case letters, digits and `._-`, at most 63, letter or digit first")
         )
+    if event.if_revision is not None and event.if_revision < 0:
+        problems.append(Problem("if_revision", "must be 0 (there is no such event yet) or more"))
     if len(event.reason) > 1000:
         problems.append(Problem("reason", "is longer than 1000 characters: shorten it"))
 

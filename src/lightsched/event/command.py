@@ -18,19 +18,31 @@ from lightsched.event.identity import Identity, identity
 from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op, decoder, encoder
 from lightsched.event.record import Appended, Record
-from lightsched.event.tenant import DEFAULT_TENANT, Tenant, home
+from lightsched.event.tenant import DEFAULT_TENANT, Tenant, fill_in, home, key_of
 from lightsched.event.words import refused
 from lightsched.timing import parse_duration
 
 ASSIGNED = "ls_assigned"
-"""Header of a record whose id lightsched itself has assigned: a forwarded command, or a follow-up event."""
+"""Header of a record whose id lightsched itself has assigned: a forwarded command, a follow-up event (`1`: it has
+the id), or a dead letter that is sent again (the id, for an event that has none).
+"""
+HOPS = "ls_hops"
+"""Header that counts how often a command was forwarded."""
 WHO = "ls_who"
 """Header that says who asked, for the audit."""
+ONCE = "ls_once"
+"""Header of a command that is carried out once, however often it is sent: 8 bytes that name it, then 8 that are a hash
+of what was asked under that name.
+"""
 
+MOST_HOPS = 8
+"""Nodes that disagree about where an event lives would send its commands around for ever."""
+_MOST_DIGITS = 9
+_ONCE_BYTES = 16
 _FINGERPRINT_BYTES = 12
 _MODE_HEADERS = frozenset({"ls_op", "ls_at", "ls_in", "ls_cron", "ls_every"})
 _STRUCTURED = frozenset({"window", "retry", "topics", "headers", "labels"})
-_NOT_FIELDS = frozenset({"ls_assigned", "ls_who"})
+_NOT_FIELDS = frozenset({ASSIGNED, HOPS, WHO, ONCE})
 _PLAIN = Event()
 FIELDS = tuple(field.encode_name for field in structs.fields(Event))
 CHOICES = {
@@ -55,6 +67,8 @@ class Command(msgspec.Struct, gc=False):
     record: Record
     who: str = ""
     reason: str = ""
+    hops: int = 0
+    once: bytes = b""
 
 
 @dataclass(slots=True)
@@ -63,6 +77,7 @@ class Refused:
 
     appended: Appended
     problems: tuple[Problem, ...]
+    reason: str = "INVALID"
 
 
 def decode(data: bytes, limits: Limits) -> Event:
@@ -102,11 +117,20 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         event = decode(record.value, limits)
     assigned = ASSIGNED in headers
     if not event.id and event.op is Op.SCHEDULE:
-        event.id = f"{AUTO}{appended.partition}-{appended.offset}-{appended.timestamp_ms}"
+        given = headers.get(ASSIGNED, b"1")
+        of_this = f"{AUTO}{appended.partition}-{appended.offset}-{appended.timestamp_ms}"
+        event.id = of_this if given == b"1" else given.decode(errors="replace")
         assigned = True
+    tenant = tenants.get(event.tenant, DEFAULT_TENANT)
     if not event.key:
-        event.key = _record_key(record) or event.id
+        event.key = _record_key(record) or key_of(tenant, event)
+    if tenant is not DEFAULT_TENANT and event.op is Op.SCHEDULE:
+        fill_in(tenant, event)
     check(event, limits, appended.timestamp_ms, trusted_id=assigned)
+    where = home(tenant, event, partitions) if partitions > 1 else 0
+    hops = _hops(headers) if HOPS in headers else 0
+    if where != appended.partition and hops >= MOST_HOPS:
+        raise invalid("key", f"was forwarded {hops} times and is still not home: give all nodes the same tenants")
     return Command(
         event.op,
         identity(event.tenant, event.key, event.id),
@@ -114,11 +138,18 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         appended.timestamp_ms,
         appended.topic,
         appended.offset,
-        home(tenants.get(event.tenant, DEFAULT_TENANT), event, partitions) if partitions > 1 else 0,
+        where,
         record,
         headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
         event.reason,
+        hops,
+        headers.get(ONCE, b"")[:_ONCE_BYTES] if headers else b"",
     )
+
+
+def _hops(headers: Mapping[str, bytes]) -> int:
+    digits = headers[HOPS]
+    return int(digits[:_MOST_DIGITS]) if digits.isdigit() else MOST_HOPS
 
 
 def _record_key(record: Record) -> str:
@@ -176,6 +207,7 @@ def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
     event.id = event.key = event.reason = ""
     event.tenant = "default"
     event.on_conflict = "replace"
+    event.if_revision = None
     if event.type == _PLAIN.type:  # the encoder leaves out what *is* the default, not what equals it
         event.type = _PLAIN.type
     if event.look_back == _PLAIN.look_back:

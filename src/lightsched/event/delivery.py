@@ -99,9 +99,16 @@ class Emitter:
         )
 
     def emit(  # noqa: PLR0917 -- on the hot path, where keywords cost
-        self, name: Identity, revision: int, due_ms: int, attempt: int, event: Event, topics: tuple[str, ...]
+        self,
+        name: Identity,
+        revision: int,
+        due_ms: int,
+        attempt: int,
+        event: Event,
+        topics: tuple[str, ...],
+        timeout_ms: int = 0,
     ) -> Delivery:
-        """The delivery of one attempt."""
+        """The delivery of one attempt. `timeout_ms`: how long it may be silent; 0: nobody waits for a report."""
         tenant, key, id_ = name.split(b"\0")
         where = b"" if key == id_ else _quoted(key)
         run = b"%d:%b/%b/%b/%d/%d#" % (self._partition, tenant, where, _quoted(id_), revision, due_ms)
@@ -119,6 +126,8 @@ class Emitter:
             ("ls_attempt", b"%d" % attempt),
             ("ls_report", mark[: 2 * _TOKEN_BYTES]),
         )
+        if timeout_ms:
+            headers = (*headers, ("ls_timeout", b"%d" % timeout_ms))
         own = event.headers
         if "traceparent" not in own:
             trace = mark if attempt == 1 else self._mark(run + b"1")

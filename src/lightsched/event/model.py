@@ -76,6 +76,7 @@ class Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     payload: Raw | UnsetType = UNSET
     payload_base64: str | None = None
     on_conflict: Literal["replace", "keep", "reject"] = "replace"
+    if_revision: int | None = None
     track: bool | None = None
     reason: str = ""
 

@@ -1,4 +1,4 @@
-"""When does an event fire? From the fields as sent to the plans of `lightsched.timing`.
+"""When does an event fire? From the fields as sent to the plans of `lightsched.timing`, and to words.
 
 Parsing is memoised by what was sent: thousands of events share a cron, a window or a retry policy.
 """
@@ -15,6 +15,7 @@ from lightsched.timing import (
     Plan,
     TimingError,
     Window,
+    describe,
     parse_duration,
     parse_instant,
 )
@@ -71,6 +72,19 @@ def plan_of(event: Event, identity: Identity, appended_ms: int) -> Plan:
         not_before_ms=appended_ms,
         starts_ms=starts_ms,
         ends_ms=ends_ms,
+    )
+
+
+def words_of(event: Event, plan: Plan) -> str:
+    """The schedule in words."""
+    return describe(
+        plan.recurrence,
+        timezone=event.timezone or "UTC",
+        window=plan.window,
+        starts_ms=plan.starts_ms,
+        ends_ms=plan.ends_ms,
+        max_runs=event.max_runs,
+        jitter_ms=0 if event.jitter is None else parse_duration(event.jitter),
     )
 
 

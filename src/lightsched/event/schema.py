@@ -89,6 +89,10 @@ EVENT = {
     "payload": Said(f"Any JSON, delivered byte for byte as sent; up to {DEFAULT_LIMITS.payload} bytes by default"),
     "payload_base64": Said("Any bytes, instead of `payload`", {"string": {"contentEncoding": "base64"}}),
     "on_conflict": Said("If the identity exists with another definition: replace it, keep it, or reject this"),
+    "if_revision": Said(
+        "Only if the event has this revision, and can still be changed; 0: only if there is none. Otherwise REJECTED",
+        {"integer": {"minimum": 0}},
+    ),
     "track": Said("Whether executors report; by default if `retry`, `timeout`, `overlap` or `until` is given"),
     "reason": Said("Why, for the audit", {"string": {"maxLength": 1000}}),
 }
@@ -140,10 +144,14 @@ DELIVERY = {
         "The partition of the reports topic that a report goes to", {"string": {"pattern": "^[0-9]+$"}}
     ),
     "ls_report": Said("The token that a report must carry"),
+    "ls_timeout": Said(
+        "How long it may go without a report or heartbeat, in ms; absent where nobody waits for one",
+        {"string": {"pattern": "^[0-9]+$"}},
+    ),
     "traceparent": Said("W3C trace context: one trace for all attempts of a run, unless the event brings its own"),
     "content-type": Said("Of the value; absent where there is no payload", None, ("application/json",)),
 }
-_NOT_ALWAYS = frozenset({"content-type"})
+_NOT_ALWAYS = frozenset({"content-type", "ls_timeout"})
 
 
 def schemas(reference: str = _DEFINED_HERE) -> dict[str, Schema]:
@@ -169,6 +177,19 @@ def event_schema() -> Schema:
     made = schemas()
     del made["Report"], made["ReportStatus"]
     return _document(made, "Event")
+
+
+def file_schema() -> Schema:
+    """What a file of events holds, as a JSON or YAML list; a line of NDJSON is one event."""
+    made = schemas()
+    del made["Report"], made["ReportStatus"]
+    return {
+        "$schema": DIALECT,
+        "title": "File of events",
+        "description": "A list of events, or one alone; in NDJSON each line is an event, in CSV each row.",
+        "oneOf": [{"$ref": "#/$defs/Event"}, {"type": "array", "items": {"$ref": "#/$defs/Event"}}],
+        "$defs": made,
+    }
 
 
 def report_schema() -> Schema:
@@ -218,7 +239,9 @@ if __name__ == "__main__":
 
     docs = Path(__file__).parents[3] / "docs"
     (docs / "schema").mkdir(exist_ok=True)
-    for file, schema in (("event", event_schema()), ("report", report_schema()), ("delivery", delivery_schema())):
+    made = {"event": event_schema, "file": file_schema, "report": report_schema, "delivery": delivery_schema}
+    for file, schema_of in made.items():
+        schema = schema_of()
         text = msgspec.json.format(msgspec.json.encode(schema), indent=2).decode()
         (docs / "schema" / f"{file}.json").write_text(text + "\n", encoding="utf-8")
     (docs / "status.md").write_text(page(), encoding="utf-8")

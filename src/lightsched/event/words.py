@@ -9,6 +9,7 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?")
 _RANGE = re.compile(r"(?:Integer value|Number) out of range(?: - at `\$\.?(?P<path>[^`]*)`)?")
+_BOUND = re.compile(r"Expected `(?P<wanted>.*?)` (?P<bound>[<>]=? \S+)(?: - at `\$\.?(?P<path>[^`]*)`)?")
 _ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
 _WORDS = {
     "str": "text",
@@ -33,6 +34,8 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
         return invalid(_join(match["path"], match["name"]), "is missing: give it")
     if match := _EXPECTED.fullmatch(text):
         return invalid(match["path"] or "", f"must be {_words(match['wanted'])}, not {_words(match['got'])}")
+    if match := _BOUND.fullmatch(text):
+        return invalid(match["path"] or "", f"must be {_words(match['wanted'])} {match['bound']}")
     if match := _ENUM.fullmatch(text):
         path = match["path"] or ""
         known = choices.get(path)

@@ -37,3 +37,23 @@ class LogLost(LightschedError):
 
 class LogClosed(LightschedError):
     """The log is closed."""
+
+
+class StepRefused(LightschedError):
+    """The step cannot be committed as it is ({why}): nothing of it was, and it has to be made again."""
+
+
+class Fenced(LightschedError):
+    """Another process has taken partition {partition}: {why}."""
+
+
+class NotAppended(LightschedError):
+    """The records could not be appended to {topic}: {why}. They may be there all the same: ask before you repeat."""
+
+
+class TooLargeToAppend(LightschedError):
+    """The records have {bytes} bytes, more than {topic} takes in one piece: send fewer at once, or smaller ones."""
+
+
+class NotRead(LightschedError):
+    """{topic} could not be read: {why}. Try again in a moment."""

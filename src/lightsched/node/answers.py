@@ -1,13 +1,19 @@
 """Who waits for which outcome? A batch of commands lies at consecutive offsets; its answers come in that order."""
 
 import asyncio
-from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from lightsched.engine.step import Answer
+from lightsched.errors import LightschedError
 
 _Place = tuple[str, int]
 """Topic and partition."""
+
+
+class NotAnswered(LightschedError):
+    """The outcome was not heard: ask for the event to see what became of it."""
 
 
 class _Batch:
@@ -23,19 +29,53 @@ class Answers:
 
     def __init__(self) -> None:
         self._waiting: defaultdict[_Place, deque[_Batch]] = defaultdict(deque)
+        self._appending: defaultdict[_Place, dict[object, int]] = defaultdict(dict)
+        self._early: defaultdict[_Place, deque[Answer]] = defaultdict(deque)
+        self._dropped: Counter[_Place] = Counter()  # early answers that nobody can be waiting for any more
+
+    @contextmanager
+    def appending(self, topic: str, partition: int) -> Iterator[None]:
+        """Records are being appended: a worker may answer them before their offsets are known here.
+
+        Answers are kept from the begin of the oldest append that is under way, and no longer.
+        """
+        place, token = (topic, partition), object()
+        under_way, early = self._appending[place], self._early[place]
+        under_way[token] = self._dropped[place] + len(early)
+        try:
+            yield
+        finally:
+            del under_way[token]
+            oldest = min(under_way.values(), default=self._dropped[place] + len(early))
+            while self._dropped[place] < oldest:
+                early.popleft()
+                self._dropped[place] += 1
 
     def expect(self, topic: str, partition: int, first: int, count: int) -> asyncio.Future[list[Answer]]:
-        """The answers to the records at these offsets. Call it before the worker can have read them."""
+        """The answers to the records at these offsets."""
         batch = _Batch(first, count)
-        self._waiting[topic, partition].append(batch)
+        place = topic, partition
+        batch.answers += [answer for answer in self._early.get(place, ()) if first <= answer.offset < batch.end]
+        if len(batch.answers) == count:
+            batch.done.set_result(batch.answers)
+        else:
+            waiting = self._waiting[place]
+            waiting.append(batch)
+            if len(waiting) > 1 and waiting[-2].end > first:  # appended first, answered by the broker later
+                self._waiting[place] = deque(sorted(waiting, key=lambda each: each.end))
         return batch.done
 
     def resolve(self, partition: int, answers: Iterable[Answer]) -> None:
         """Hand out what a step has answered."""
         for answer in answers:
-            waiting = self._waiting[answer.topic, partition]
+            place = answer.topic, partition
+            waiting = self._waiting[place]
+            if self._appending.get(place):
+                self._early[place].append(answer)
             while waiting and waiting[0].end <= answer.offset:
-                waiting.popleft()
+                passed = waiting.popleft().done
+                if not passed.done():
+                    passed.set_exception(NotAnswered())
             if waiting and waiting[0].end - waiting[0].count <= answer.offset:
                 batch = waiting[0]
                 batch.answers.append(answer)

@@ -8,6 +8,9 @@ Wall time is checked against monotonic time between two looks:
 - anything else is the clock being steered, as it should be.
 
 While the clock is not believed, commands are applied at the time that monotonic time suggests.
+
+Where there is another clock to compare with (on Kafka, the broker's), that one decides: wall time is believed if and
+only if it is within 5 s of it, and not before it was heard. Between two words of it monotonic time goes on from there.
 """
 
 from dataclasses import dataclass
@@ -28,8 +31,12 @@ class Reading:
 class ClockGuard:
     """Watches one clock."""
 
-    def __init__(self, wall_ms: int, monotonic_ms: int) -> None:
+    def __init__(self, wall_ms: int, monotonic_ms: int, *, compared: bool = False) -> None:
+        """`compared`: there is another clock, whose time will be told."""
         self.errors = 0
+        self.skew_ms = 0  # ahead of the other clock
+        self._compared = compared
+        self._told: tuple[int, int] | None = None  # the other clock's time, and when it was told (monotonic)
         self._believed_ms = wall_ms
         self._wall_ms = wall_ms
         self._monotonic_ms = monotonic_ms
@@ -38,7 +45,11 @@ class ClockGuard:
     @property
     def trusted(self) -> bool:
         """Is the clock believed?"""
-        return self._doubt_since_ms is None
+        return self._doubt_since_ms is None and not (self._compared and self._told is None)
+
+    def tell(self, other_ms: int, monotonic_ms: int) -> None:
+        """What time it is by the other clock."""
+        self._told = other_ms, monotonic_ms
 
     def look(self, wall_ms: int, monotonic_ms: int) -> Reading:
         """Take a reading of both clocks."""
@@ -46,6 +57,8 @@ class ClockGuard:
         jumped = abs(wall_ms - self._wall_ms - elapsed_ms) > JUMP_MS
         expected_ms = self._believed_ms + elapsed_ms
         self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
+        if self._compared:
+            return self._compare(wall_ms, monotonic_ms, expected_ms)
         if self._doubt_since_ms is None:
             if not jumped and wall_ms >= self._believed_ms - STEP_BACK_MS:
                 self._believed_ms = max(wall_ms, self._believed_ms)
@@ -60,3 +73,23 @@ class ClockGuard:
             return Reading(wall_ms, trusted=True)
         self._believed_ms = expected_ms
         return Reading(expected_ms, trusted=False)
+
+    def _compare(self, wall_ms: int, monotonic_ms: int, expected_ms: int) -> Reading:
+        """By the other clock."""
+        if self._told is None:
+            self._believed_ms = expected_ms
+            return Reading(expected_ms, trusted=False)
+        told_ms, at_ms = self._told
+        other_ms = told_ms + monotonic_ms - at_ms
+        self.skew_ms = wall_ms - other_ms
+        if abs(self.skew_ms) > JUMP_MS:
+            if self._doubt_since_ms is None:
+                self.errors += 1
+                self._doubt_since_ms = monotonic_ms
+            self._believed_ms = other_ms
+            return Reading(other_ms, trusted=False)
+        if self._doubt_since_ms is None and wall_ms >= self._believed_ms - STEP_BACK_MS:
+            wall_ms = max(wall_ms, self._believed_ms)  # small steps back: time stands still until it has caught up
+        self._doubt_since_ms = None
+        self._believed_ms = wall_ms
+        return Reading(wall_ms, trusted=True)

@@ -3,8 +3,7 @@
 from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Iterator
-from contextlib import contextmanager
-from time import perf_counter
+from contextlib import suppress
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import HistogramMetricFamily, Metric
@@ -14,11 +13,15 @@ from prometheus_client.utils import floatToGoString
 from lightsched.engine.step import Step
 from lightsched.event.identity import Identity
 from lightsched.event.status import Status
+from lightsched.log.errors import Fenced
 from lightsched.log.port import Partition
 from lightsched.node.guard import ClockGuard
 
 _LATENESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 60, 3600)
 _STEP = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
+
+MOST_TENANTS = 1_000
+OTHER_TENANTS = "(other)"
 
 
 class Metrics:
@@ -41,18 +44,29 @@ class Metrics:
         self.step_events = self._histogram(
             "step_events", "Inputs and deliveries of a step", (1, 10, 100, 500, 1000, 2000, 4000)
         )
+        self.clock_skew = self._gauge("clock_skew_seconds", "How far the clock is ahead of the broker's")
         self.clock_errors = self._counter("clock_errors", "Times the clock was not believed", "partition")
         self.dead_letters = self._counter("dead_letters", "Records put aside, by reason", "reason")
         self.reports_ignored = self._counter("reports_ignored", "Reports that changed nothing, by reason", "reason")
-        self.missed = self._counter("missed", "Occurrences that did not run, by reason", "reason")
+        self.missed = self._counter(
+            "missed", "Occurrences that did not run, or inputs that were not read, by reason", "reason"
+        )
         self.difference = self._gauge(
             "reconciliation_difference",
             "accepted - fired - cancelled - expired - dead - pending: always 0",
             "partition",
         )
         self.restore_seconds = self._gauge("restore_seconds", "How long taking the partition took", "partition")
+        self.restored_records = self._counter("restored_records", "Records of the changelog applied", "partition")
+        self.restore_left = self._gauge("restore_left", "Offsets of the changelog still to be applied", "partition")
         self.owner = self._gauge("partition_owner", "1 where this node owns the partition", "partition", "node")
+        self.standbys = self._gauge("standby_count", "Nodes that keep a copy of the partition", "partition")
+        self.fenced = self._counter("fenced", "Times another process had taken a partition", "partition")
+        self.retakes = self._counter("retakes", "Times a partition failed and was to be taken again", "partition")
+        self.http_connections = self._gauge("http_connections", "Connections to the API")
+        self.http_turned_away = self._counter("http_turned_away", "Connections given up, by reason", "reason")
         self._clock_errors_seen: dict[int, int] = {}
+        self._tenants: set[bytes] = set()
 
     def _counter(self, name: str, help_: str, *labels: str) -> Counter:
         return Counter(f"lightsched_{name}", help_, labels, registry=self.registry)
@@ -63,28 +77,60 @@ class Metrics:
     def _histogram(self, name: str, help_: str, buckets: tuple[float, ...]) -> Histogram:
         return Histogram(f"lightsched_{name}", help_, (), registry=self.registry, buckets=buckets)
 
-    @contextmanager
-    def step_timer(self) -> Iterator[None]:
-        """Time a step."""
-        began = perf_counter()
-        yield
-        self.step_seconds.observe(perf_counter() - began)
+    def restored(self, partition: int, records: int, left: int) -> None:
+        """A partition that is being taken has applied so many records, and has so far to go."""
+        self.restored_records.labels(partition).inc(records)
+        self.restore_left.labels(partition).set(left)
 
-    def count(self, worked: Partition, step: Step, guard: ClockGuard, durable_ms: int) -> None:
+    def input_lost(self, _partition: int, inputs: int) -> None:
+        """Inputs are gone that nobody has read, and the partition goes on without them."""
+        self.missed.labels("input_lost").inc(inputs)
+
+    def taken(self, partition: int, node: str, seconds: float) -> None:
+        """A partition is this node's now. What counts its mishaps is there from the beginning, at 0."""
+        self.restore_seconds.labels(partition).set(seconds)
+        self.owner.labels(partition, node).set(1)
+        self.standbys.labels(partition).set(0)  # no node keeps copies yet
+        for mishaps in (self.fenced, self.retakes, self.clock_errors):
+            mishaps.labels(partition)
+
+    def left(self, partition: int, node: str) -> None:
+        """A partition is no longer this node's, or has to be taken again: how it stands is the next owner's to say."""
+        self.owner.labels(partition, node).set(0)
+        for gauge in (
+            *(self.pending, self.in_flight, self.input_lag),
+            *(self.difference, self.restore_seconds, self.standbys),
+        ):
+            with suppress(KeyError):  # it may have failed before it was counted
+                gauge.remove(partition)
+
+    def failed(self, partition: int, error: Exception) -> None:
+        """A worker has failed."""
+        if isinstance(error, Fenced):
+            self.fenced.labels(partition).inc()
+        self.retakes.labels(partition).inc()
+
+    def count(self, worked: Partition, step: Step, guard: ClockGuard, took_ms: int) -> None:
         """Take in what a step did, when it is durable."""
-        partition = worked.number
-        self.input_lag.labels(partition).set(worked.lag)
-        self.in_flight.labels(partition).set(worked.store.in_flight_runs)
-        if not step.empty:
-            self.step_events.observe(len(step.answers) + len(step.deliveries))
+        self.look(worked, guard)
+        self.step_seconds.observe(took_ms / 1000)
+        self.step_events.observe(len(step.answers) + len(step.deliveries))
         self._count_answers(step)
-        self._count_deliveries(step, durable_ms)
+        self._count_deliveries(step, step.now_ms + took_ms)
         for letter in step.dead_letters:
             self.dead_letters.labels(letter.reason).inc()
         for reason, number in step.missed.items():
             self.missed.labels(reason).inc(number)
-        self.pending.labels(partition).set(step.meta.totals.pending)
-        self.difference.labels(partition).set(step.meta.totals.difference)
+
+    def look(self, worked: Partition, guard: ClockGuard) -> None:
+        """Take in how a partition stands, also when it had nothing to do."""
+        partition = worked.number
+        self.input_lag.labels(partition).set(worked.lag)
+        self.in_flight.labels(partition).set(worked.store.in_flight_runs)
+        totals = worked.store.meta.totals
+        self.pending.labels(partition).set(totals.pending)
+        self.difference.labels(partition).set(totals.difference)
+        self.clock_skew.set(guard.skew_ms / 1000)
         fresh = guard.errors - self._clock_errors_seen.get(partition, 0)
         if fresh:
             self._clock_errors_seen[partition] = guard.errors
@@ -94,7 +140,7 @@ class Metrics:
         answers = Tally([(_tenant(answer.identity), answer.outcome, answer.ignored) for answer in step.answers])
         for (tenant, outcome, ignored), number in answers.items():
             if outcome is not None:
-                self.commands.labels(tenant.decode(), outcome).inc(number)
+                self.commands.labels(self._label(tenant), outcome).inc(number)
             elif ignored:
                 self.reports_ignored.labels(ignored).inc(number)
 
@@ -103,16 +149,25 @@ class Metrics:
             self.lateness.observe([durable_ms - delivery.due_ms for delivery in step.deliveries])
             for (tenant, topics), number in Tally([(_tenant(d.identity), d.topics) for d in step.deliveries]).items():
                 for topic in topics:
-                    self.deliveries.labels(tenant.decode(), topic).inc(number)
+                    self.deliveries.labels(self._label(tenant), topic).inc(number)
         if step.ended:
             self.round_trip.observe(
                 [step.now_ms - due_ms for _, status, due_ms in step.ended if status is Status.SUCCESS]
             )
             for status, number in Tally([status for _, status, _ in step.ended]).items():
                 self.runs.labels(status).inc(number)
-            for name, status, _ in step.ended:
                 if status is Status.FATAL_FAILURE:
-                    self.failures.labels(_tenant(name).decode()).inc()
+                    for name, how, _ in step.ended:
+                        if how is status:
+                            self.failures.labels(self._label(_tenant(name))).inc()
+
+    def _label(self, tenant: bytes) -> str:
+        """The tenant's name; beyond so many tenants they share one label, because whoever sends can make them up."""
+        if tenant not in self._tenants:
+            if len(self._tenants) >= MOST_TENANTS:
+                return OTHER_TENANTS
+            self._tenants.add(tenant)
+        return tenant.decode()
 
 
 def _tenant(name: Identity | None) -> bytes:

@@ -3,74 +3,52 @@
 Unknown settings are errors. Durations and sizes are written as people write them: `7d`, `256KiB`.
 """
 
-import re
-from collections.abc import Callable
+import socket
+import ssl
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import Field, SecretStr
+from pydantic_settings import SettingsConfigDict
 
 from lightsched.engine.rules import Rules, accept
-from lightsched.errors import LightschedError
 from lightsched.event.delivery import Delivery
 from lightsched.event.limits import Limits
+from lightsched.event.tenant import Tenant
 from lightsched.event.topics import Topics
-from lightsched.timing import TimingError, parse_duration
+from lightsched.log.kafka.connection import Connection, Group
+from lightsched.settings import BadSettings, Bytes, DurationMs, Layered, Section
 
-_SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|KB|MB|GB)?")
-_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
-
-
-class BadSettings(LightschedError):
-    """The settings are wrong: {problems}."""
+__all__ = ["BadSettings", "Settings"]
 
 
-def _milliseconds(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_duration(value)
-    except TimingError as error:
-        raise ValueError(str(error)) from None
-
-
-def _bytes(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
-        msg = f"{value!r} is no size: write `256KiB` or a number of bytes"
-        raise ValueError(msg)
-    return int(match[1]) * _UNITS[match[2] or "B"]
-
-
-DurationMs = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HttpSettings(_Section):
-    """Where the API listens."""
+class HttpSettings(Section):
+    """Where the API listens, and how much it puts up with: see docs/rest.md."""
 
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535)
     hosts: tuple[str, ...] = ()  # names it is reached by, besides localhost: others are refused then
+    connections: int = Field(4_000, ge=1)  # at a time; beyond that, those give way that keep us waiting longest
+    polls: int = Field(1_000, ge=1)  # long polls that wait at a time
+    searches: int = Field(8, ge=1)  # lists, previews and batches that are worked on at a time; others wait
+    head: Bytes = 64 * 1024  # of a request: its first line and headers
+    bodies: Bytes = 64 * 1024 * 1024  # all that are in memory at a time
+    unsent: Bytes = 32 * 1024 * 1024  # answers that wait to be read, all at a time
+    head_timeout: DurationMs = 10_000
+    body_timeout: DurationMs = 60_000
+    send_timeout: DurationMs = 30_000
+    keep_alive: DurationMs = 30_000  # how long a connection may be idle
 
 
-class NodeSettings(_Section):
+class NodeSettings(Section):
     """Who this node is."""
 
-    id: str = "node-1"
-    url: str = ""
+    id: str = ""  # empty: `node-1`, in a cluster the machine's name and the port
+    url: str = ""  # where the other nodes reach it; empty: where it listens
 
 
-class EmbeddedSettings(_Section):
+class EmbeddedSettings(Section):
     """The embedded log."""
 
     partitions: int = Field(1, ge=1, le=1024)
@@ -78,82 +56,131 @@ class EmbeddedSettings(_Section):
     retention: DurationMs = 7 * 86_400_000  # of deliveries, audit and dead letters, read or not
 
 
-class LimitSettings(_Section):
+class SecuritySettings(Section):
+    """How Kafka is to be trusted, and how to be trusted by it."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    ca: Path | None = None  # PEM; without it the machine's own authorities hold
+    certificate: Path | None = None
+    key: Path | None = None
+    key_password: SecretStr | None = None
+    check_hostname: bool = True
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"] = "PLAIN"
+    username: str | None = None
+    password: SecretStr | None = None
+
+    def options(self) -> dict[str, Any]:
+        """As aiokafka wants them."""
+        options: dict[str, Any] = {"security_protocol": self.protocol}
+        if "SSL" in self.protocol.split("_"):
+            context = ssl.create_default_context(cafile=self.ca)
+            context.check_hostname = self.check_hostname
+            if self.certificate is not None:
+                secret = None if self.key_password is None else self.key_password.get_secret_value()
+                context.load_cert_chain(self.certificate, self.key, secret)
+            options["ssl_context"] = context
+        if self.protocol.startswith("SASL"):
+            options["sasl_mechanism"] = self.mechanism
+            options["sasl_plain_username"] = self.username
+            options["sasl_plain_password"] = None if self.password is None else self.password.get_secret_value()
+        return options
+
+
+class KafkaSettings(Section):
+    """The log on Kafka."""
+
+    bootstrap: str = "127.0.0.1:9092"
+    prefix: str = "lightsched."
+    partitions: int = Field(12, ge=1, le=1024)
+    replication: int = Field(1, ge=1)
+    retention: DurationMs = 7 * 86_400_000  # of the topics that lightsched creates
+    create_topics: bool = True
+    on_lost_input: Literal["stop", "continue"] = "stop"  # inputs or state are gone: see docs/exactly-once.md
+    group: str = "lightsched"
+    instance: str | None = None  # static membership: a quick restart is no rebalance, a stop is no handover
+    session_timeout: DurationMs = 10_000
+    transaction_timeout: DurationMs = 10_000
+    request_timeout: DurationMs = 10_000
+    max_poll_interval: DurationMs = 300_000
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "lz4"
+    security: SecuritySettings = SecuritySettings()
+    client: dict[str, Any] = Field({})  # further settings of aiokafka's clients, by the names they have there
+    producer: dict[str, Any] = Field({})
+    consumer: dict[str, Any] = Field({})
+
+    def connection(self, node: str) -> Connection:
+        """How the clients of this node connect."""
+        return Connection(
+            bootstrap=self.bootstrap,
+            client_id=f"lightsched-{node}",
+            request_timeout_ms=self.request_timeout,
+            transaction_timeout_ms=self.transaction_timeout,
+            compression=None if self.compression == "none" else self.compression,
+            client={**self.security.options(), **self.client},
+            producer=self.producer,
+            consumer=self.consumer,
+        )
+
+    def names(self) -> Topics:
+        """What the topics are called."""
+        return Topics(self.prefix)
+
+    def membership(self) -> Group:
+        """This node's place in the group."""
+        return Group(
+            name=self.group,
+            session_timeout_ms=self.session_timeout,
+            max_poll_interval_ms=self.max_poll_interval,
+            instance=self.instance,
+        )
+
+
+class LimitSettings(Section):
     """How much is too much."""
 
     payload: Bytes = 256 * 1024
     batch: int = Field(10_000, ge=1)
-    body: Bytes = 64 * 1024 * 1024  # of one request
+    body: Bytes = 32 * 1024 * 1024  # of one request
     horizon: DurationMs = 3650 * 86_400_000
     in_flight: int | None = Field(None, ge=1)
 
 
-class HistorySettings(_Section):
+class HistorySettings(Section):
     """How long finished events and runs are kept."""
 
     keep: DurationMs = 7 * 86_400_000
 
 
-def _read(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        raise BadSettings(problems=f"there is no file {file}")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadSettings(problems=f"{file} is not YAML: {error}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
-        raise BadSettings(problems=f"{file} must hold settings by name, as in `http: {{port: 8080}}`")
-    return content
-
-
-def _in_words(problem: ErrorDetails) -> str:
-    where = ".".join(map(str, problem["loc"]))
-    if problem["type"] == "extra_forbidden":
-        return f"{where}: is not a known setting, check the spelling"
-    return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
-
-
-class Settings(BaseSettings):
+class Settings(Layered):
     """All settings of a node."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="LIGHTSCHED_",
-        env_nested_delimiter="__",
-        extra="forbid",
-        frozen=True,
-        nested_model_default_partial_update=True,
+    model_config = SettingsConfigDict(env_prefix="LIGHTSCHED_")
+    elsewhere = (
+        *("LIGHTSCHED_TEST_", "LIGHTSCHED_EXECUTOR_", "LIGHTSCHED_FILES_"),
+        *("LIGHTSCHED_SERVER", "LIGHTSCHED_TOKEN"),
     )
 
-    log: Literal["embedded"] = "embedded"
+    log: Literal["embedded", "kafka"] = "embedded"
     data: Path = Path(".lightsched")
     http: HttpSettings = HttpSettings()
     node: NodeSettings = NodeSettings()
     embedded: EmbeddedSettings = EmbeddedSettings()
+    kafka: KafkaSettings = KafkaSettings()
     limits: LimitSettings = LimitSettings()
     history: HistorySettings = HistorySettings()
 
-    @classmethod
-    def load(cls, file: Path | None = None, **flags: Any) -> "Settings":
-        """Settings from a file, the environment and flags, the later the stronger."""
-        content = {} if file is None else _read(file)
+    @property
+    def node_id(self) -> str:
+        """What this node is called; no two of a cluster may have the same name."""
+        alone = self.log == "embedded"
+        return self.node.id or ("node-1" if alone else f"{socket.gethostname()}-{self.http.port}")
 
-        class FromFile(cls):  # type: ignore[misc, valid-type]
-            @classmethod
-            def settings_customise_sources(
-                cls,
-                settings_cls: type[BaseSettings],
-                init_settings: PydanticBaseSettingsSource,
-                env_settings: PydanticBaseSettingsSource,
-                **_others: PydanticBaseSettingsSource,
-            ) -> tuple[PydanticBaseSettingsSource, ...]:
-                return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=content)
-
-        try:
-            return FromFile(**flags)
-        except ValidationError as error:
-            raise BadSettings(problems="; ".join(map(_in_words, error.errors()))) from None
+    @property
+    def node_url(self) -> str:
+        """Where the other nodes reach this one; empty: nowhere that it knows of."""
+        if self.node.url or self.http.host in {"0.0.0.0", "::"} or not self.http.port:  # noqa: S104 -- compared
+            return self.node.url
+        return f"http://{self.http.host}:{self.http.port}"
 
     def event_limits(self) -> Limits:
         """The limits that hold for events."""
@@ -162,15 +189,22 @@ class Settings(BaseSettings):
             horizon_ms=self.limits.horizon,
             keep_ms=self.history.keep,
             record=max(1024 * 1024, self.limits.payload * 2 + 64 * 1024),
-            names=Topics(self.embedded.prefix),
+            names=Topics(self.kafka.prefix if self.log == "kafka" else self.embedded.prefix),
         )
 
-    def rules(self, partition: int, partitions: int, refuse: Callable[[Delivery], str] = accept) -> Rules:
+    def rules(
+        self,
+        partition: int,
+        partitions: int,
+        refuse: Callable[[Delivery], str] = accept,
+        tenants: Mapping[str, Tenant] | None = None,
+    ) -> Rules:
         """What the engine of a partition goes by."""
         return Rules(
             partition=partition,
             partitions=partitions,
             limits=self.event_limits(),
+            tenants={} if tenants is None else tenants,
             in_flight=self.limits.in_flight,
             refuse=refuse,
         )

@@ -12,7 +12,6 @@ It is persisted with every step. It is a hint: without it a scan begins at the s
 
 from rocksdict import Rdict
 
-from lightsched.event.identity import Identity
 from lightsched.store.rocks import below
 
 EMPTY = b""
@@ -43,13 +42,13 @@ class Cursor:
         self._lowest_put = EMPTY
         self._forget_scan()
 
-    def scan(self, end: bytes, limit: int) -> list[tuple[bytes, Identity]]:
+    def scan(self, end: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """The first entries below `end`."""
-        found: list[tuple[bytes, Identity]] = []
+        found: list[tuple[bytes, bytes]] = []
         if self.low == EMPTY or self.low >= end:
             return found
         following = EMPTY
-        item: tuple[bytes, Identity]
+        item: tuple[bytes, bytes]
         for item in self._family.items(from_key=self.low, read_opt=self._range):  # type: ignore[assignment]
             if len(found) == limit or item[0] >= end:
                 following = item[0]

@@ -9,7 +9,19 @@ class StoreInUse(LightschedError):
     """
 
 
+class StoreNotMade(LightschedError):
+    """The directory {path} cannot be made ({why}): give another directory with --data, or the right to write there."""
+
+
 class StoreTooNew(LightschedError):
     """The directory {path} was written by a newer lightsched ({found}, this one knows {known}): run that version, or
     start with an empty directory.
     """
+
+
+class StoreClosed(LightschedError):
+    """The store was closed meanwhile: its partition is on its way to another owner, try again in a moment."""
+
+
+class StoreUnreadable(LightschedError):
+    """The store cannot be read: {why}."""

@@ -9,10 +9,11 @@ big-endian), so a partition is a contiguous range of every family.
 | states | identity → `State` |
 | runs | identity, NUL, due, revision → `FinishedRun` |
 | meta | name → format version, `Meta`, cursors |
-| due | priority, minute, ms in minute, seq → identity |
+| due | priority, minute, ms in minute, seq → identity, `State` |
 | waiting | tenant, NUL, priority, due, seq → identity |
 | leases | deadline, seq, kind → identity |
 | ids | tenant, NUL, id, NUL, key → nothing; only where the key is not the id |
+| finished | time it ended, identity, NUL, due, revision → nothing; the runs of `runs` |
 | counts | tenant → events pending, runs in flight, runs waiting |
 
 `definitions`, `states`, `runs` and `meta` are the truth. The rest is derived from them (`lightsched.store.index`), in
@@ -31,6 +32,7 @@ DUE = "due"
 WAITING = "waiting"
 LEASES = "leases"
 IDS = "ids"
+FINISHED = "finished"
 COUNTS = "counts"
 
 
@@ -53,8 +55,9 @@ STORE_FAMILIES: dict[str, Tuning] = {
     WAITING: Tuning(buffer_mb=2),
     LEASES: Tuning(buffer_mb=8),
     IDS: Tuning(buffer_mb=4),
+    FINISHED: Tuning(buffer_mb=4),
     COUNTS: Tuning(buffer_mb=1),
 }
 
-DERIVED = (DUE, WAITING, LEASES, IDS, COUNTS)
+DERIVED = (DUE, WAITING, LEASES, IDS, FINISHED, COUNTS)
 """Families that are made from the others."""

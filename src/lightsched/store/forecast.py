@@ -14,6 +14,7 @@ from rocksdict import Rdict
 from lightsched.event.identity import Identity, tenant_of
 from lightsched.store.keys import FIRST_PRIORITY, LAST_PRIORITY, due_key, parse_due
 from lightsched.store.rocks import between
+from lightsched.store.values import parse_due_value
 
 MAX_MINUTES = 3 * 24 * 60
 _MINUTE_MS = 60_000
@@ -66,11 +67,11 @@ class Forecast:
     def _count(self, priority: int, end: bytes, limit: int) -> int:
         """Count entries of one priority; how many."""
         count = 0
-        for key, name in between(self._family, self._counted[priority], end):
+        for key, value in between(self._family, self._counted[priority], end):
             if count == limit:
                 self._counted[priority] = key
                 return count
-            self._add(parse_due(key)[1] // _MINUTE_MS, tenant_of(Identity(name)), 1)
+            self._add(parse_due(key)[1] // _MINUTE_MS, tenant_of(parse_due_value(value)[0]), 1)
             count += 1
         self._counted[priority] = end
         return count

@@ -3,11 +3,29 @@
 from collections.abc import Callable
 
 from lightsched.store.errors import StoreTooNew
-from lightsched.store.rocks import Rocks
+from lightsched.store.families import META
+from lightsched.store.keys import partition_key
+from lightsched.store.rocks import Rocks, new_batch
 
-VERSION = 1
+VERSION = 3
 
-MIGRATIONS: dict[int, Callable[[Rocks, int], None]] = {}
+
+def _to_2(rocks: Rocks, partition: int) -> None:
+    """Finished runs are indexed by time (`lightsched.store.finished`): like all that is derived, it is made again."""
+    batch = new_batch()
+    for name, value in ((b"rebuilding", b""), (b"format", b"2")):
+        batch.put(partition_key(partition) + name, value, rocks.handles[META])
+    rocks.write(batch)
+
+
+def _to_3(rocks: Rocks, partition: int) -> None:
+    """Entries of `due` hold the state: those that are there and do not are read as before."""
+    batch = new_batch()
+    batch.put(partition_key(partition) + b"format", b"3", rocks.handles[META])
+    rocks.write(batch)
+
+
+MIGRATIONS: dict[int, Callable[[Rocks, int], None]] = {1: _to_2, 2: _to_3}
 """Version → what turns a partition of that version into the next one."""
 
 

@@ -1,8 +1,13 @@
 """What comes next in a partition? The heads of its indexes: one of each priority of `due`, and that of `leases`."""
 
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+
 import msgspec
 from rocksdict import Rdict
 
+from lightsched.engine.state import State
 from lightsched.engine.view import Entry
 from lightsched.event.identity import Identity
 from lightsched.store.cursor import EMPTY, Cursor
@@ -16,6 +21,11 @@ from lightsched.store.keys import (
     partition_end,
     partition_key,
 )
+from lightsched.store.rocks import between
+from lightsched.store.values import parse_due_value
+
+Place = tuple[int, int, int]
+"""Of an entry in the order of time: due, priority, arrival."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[bytes]).decode
@@ -43,21 +53,39 @@ class Heads:
             times.append(parse_lease(deadline))
         return min(times, default=None)
 
-    def due_until(self, until_ms: int, limit: int) -> list[Entry]:
-        """Entries with due ≤ until, in firing order: priority, due, arrival."""
+    def due_until(self, until_ms: int, limit: int, states: dict[Identity, State]) -> list[Entry]:
+        """Entries with due ≤ until, in firing order: priority, due, arrival. The states that they hold are added."""
         found: list[Entry] = []
         for priority, cursor in enumerate(self.due):
             end = due_key(self._partition, priority, until_ms + 1, 0)
-            for key, name in cursor.scan(end, limit - len(found)):
+            for key, value in cursor.scan(end, limit - len(found)):
                 _, due_ms, seq = parse_due(key)
+                name, state = parse_due_value(value)
                 found.append(Entry(priority, due_ms, seq, name))
+                if state is not None:
+                    states[name] = state
             if len(found) == limit:
                 break
         return found
 
+    def soonest(self, due: Rdict, start: Place, limit: int) -> list[Entry]:
+        """Entries from a place on, in the order of time, whatever their priority. Moves no cursor."""
+        by_priority = (self._from(due, priority, start) for priority in range(len(self.due)))
+        return list(islice(merge(*by_priority, key=place_of), limit))
+
+    def _from(self, due: Rdict, priority: int, start: Place) -> Iterator[Entry]:
+        """Entries of one priority, from a place on."""
+        low = self.due[priority].low
+        if low == EMPTY:
+            return
+        start_ms, same, seq = start
+        first = due_key(self._partition, priority, start_ms + (priority < same), seq if priority == same else 0)
+        for key, value in between(due, max(low, first), due_key(self._partition, priority + 1, 0, 0)):
+            yield Entry(*parse_due(key), parse_due_value(value)[0])
+
     def leases_until(self, until_ms: int, limit: int) -> list[Identity]:
         """Events with a deadline ≤ until, earliest first."""
-        return [name for _, name in self.leases.scan(lease_key(self._partition, until_ms + 1, 0, 0), limit)]
+        return [Identity(name) for _, name in self.leases.scan(lease_key(self._partition, until_ms + 1, 0, 0), limit)]
 
     def settle(self) -> bytes | None:
         """A step is applied: what to persist, if the heads have moved."""
@@ -69,3 +97,8 @@ class Heads:
             return None
         self._stored = lows
         return lows
+
+
+def place_of(entry: Entry) -> Place:
+    """Where an entry stands in the order of time."""
+    return entry.due_ms, entry.priority, entry.seq

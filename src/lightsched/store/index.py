@@ -9,8 +9,9 @@
 | a run that waits, for a slot or for the previous run, and expires | `leases` at its expiry |
 | a time to forget a finished event | `leases` at that time |
 
-The value of every entry is the identity. A store writes what a state adds to the entries of the state before, and
-deletes what it leaves out; rebuilding a store is writing the entries of all states.
+The value of every entry is the identity; of `due`, with the state (`lightsched.store.values`). A store writes what a
+state adds to the entries of the state before, and deletes what it leaves out; rebuilding a store is writing the entries
+of all states.
 """
 
 from lightsched.engine.state import Phase, State

@@ -8,10 +8,10 @@ points into its `ReadOptions` without owning them: they must live as long as it 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocksdict import (
-    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     ColumnFamily,
@@ -22,32 +22,50 @@ from rocksdict import (
     WriteBatch,
 )
 
-from lightsched.store.errors import StoreInUse, StoreTooNew
+from lightsched.store.errors import StoreClosed, StoreInUse, StoreNotMade, StoreTooNew
 from lightsched.store.families import Tuning
 
 MB = 1024 * 1024
-BLOCK_CACHE_MB = 64  # data, index and filter blocks of all families: memory stays flat as pending events grow
-MEMTABLES_MB = 96  # of all families
-WAL_MB = 96  # what is replayed after a kill, at most
-OPEN_FILES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one RocksDB may use; several in one process share a cache and divide the rest."""
+
+    cache: Cache = field(default_factory=lambda: Cache(128 * MB))  # data, index and filter blocks of all families
+    memtables_mb: int = 96  # of all families
+    wal_mb: int = 96  # what is replayed after a kill, at most
+    open_files: int = 512
+
+    def divided(self, parts: int) -> "Memory":
+        """The share of each of so many."""
+        return Memory(
+            self.cache,
+            max(self.memtables_mb // parts, 8),
+            max(self.wal_mb // parts, 8),
+            max(self.open_files // parts, 64),
+        )
 
 
 class Rocks:
     """One open RocksDB."""
 
-    def __init__(self, path: Path, families: Mapping[str, Tuning]) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path, families: Mapping[str, Tuning], memory: Memory | None = None) -> None:
+        memory = memory or Memory()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreNotMade(path=path, why=error.strerror) from error
         self.path = path
         _refuse_unknown_families(path, families)
-        cache = Cache(BLOCK_CACHE_MB * MB)
-        options = {name: _family_options(tuning, cache) for name, tuning in families.items()}
+        options = {name: _family_options(tuning, memory.cache) for name, tuning in families.items()}
         try:
-            self._db = Rdict(str(path), options=_db_options(), column_families=options)
+            self._db = Rdict(str(path), options=_db_options(memory), column_families=options)
         except Exception as error:
             if "/LOCK" in str(error):
                 raise StoreInUse(path=path) from error
             raise
-        self.families: dict[str, Rdict] = {}  # to read from
+        self.families: dict[str, Rdict] = _WhileOpen()  # to read from
         self.handles: dict[str, ColumnFamily] = {}  # to name in a batch; look one up, do not keep it
         for name in families:
             self.families[name] = self._db.get_column_family(name)
@@ -68,6 +86,11 @@ class Rocks:
             family.close()
         self.families.clear()
         self._db.close()
+
+
+class _WhileOpen(dict[str, Rdict]):
+    def __missing__(self, name: str) -> Rdict:
+        raise StoreClosed
 
 
 def new_batch() -> WriteBatch:
@@ -91,14 +114,14 @@ def between(family: Rdict, start: bytes, end: bytes) -> Iterator[tuple[bytes, by
     yield from family.items(from_key=start, read_opt=options)
 
 
-def _db_options() -> Options:
+def _db_options(memory: Memory) -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
-    options.set_max_open_files(OPEN_FILES)
-    options.set_max_total_wal_size(WAL_MB * MB)
-    options.set_db_write_buffer_size(MEMTABLES_MB * MB)
+    options.set_max_open_files(memory.open_files)
+    options.set_max_total_wal_size(memory.wal_mb * MB)
+    options.set_db_write_buffer_size(memory.memtables_mb * MB)
     options.set_keep_log_file_num(3)
     options.set_max_log_file_size(4 * MB)
     options.set_stats_dump_period_sec(0)
@@ -113,10 +136,6 @@ def _family_options(tuning: Tuning, cache: Cache) -> Options:
     table.set_block_cache(cache)
     table.set_cache_index_and_filter_blocks(True)
     table.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    table.set_index_type(BlockBasedIndexType.two_level_index_search())  # the index of a large file is read in parts
-    table.set_partition_filters(True)
-    table.set_metadata_block_size(4096)
-    table.set_pin_top_level_index_and_filter(True)
     table.set_block_size(tuning.block_kb * 1024)
     table.set_format_version(5)
     if tuning.bloom:

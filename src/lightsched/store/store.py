@@ -1,19 +1,18 @@
-"""What does a partition know? Its store: what the engine reads, and where a committed step goes.
+"""What does a partition know? Its store: where a committed step goes, and what is read of it (`reading`).
 
-A `Store` is the state of one partition in an open RocksDB; several may share one. It is read and written by the thread
-of its worker only. `apply` puts a step into a batch and at once counts it as done, so the batch must be written right
+A `Store` is the state of one partition in an open RocksDB; several may share one. It is written by the thread of its
+worker only. `apply` puts a step into a batch and at once counts it as done, so the batch must be written right
 after it, in one go with whatever else the log adds; if that fails, the store is finished and has to be opened again.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rocksdict import WriteBatch
 
 from lightsched.engine.state import FinishedRun, State
-from lightsched.engine.step import Meta, RunKey, Step
-from lightsched.engine.view import Entry
-from lightsched.event.identity import Identity, identity
+from lightsched.engine.step import Meta, Step
+from lightsched.event.identity import Identity
 from lightsched.store import values
 from lightsched.store.counts import Counts
 from lightsched.store.families import (
@@ -27,35 +26,30 @@ from lightsched.store.families import (
     RUNS,
     STATES,
     STORE_FAMILIES,
-    WAITING,
 )
-from lightsched.store.forecast import Forecast, MinuteCounts
+from lightsched.store.forecast import Forecast
 from lightsched.store.format import VERSION, migrate
 from lightsched.store.heads import Heads
 from lightsched.store.index import Entries, entries
 from lightsched.store.keys import (
     definition_key,
     id_key,
-    id_prefix,
-    parse_run,
-    parse_waiting,
     partition_end,
-    partition_key,
     run_key,
-    run_prefix,
-    waiting_prefix,
 )
-from lightsched.store.rocks import Rocks, below, between, new_batch
+from lightsched.store.reading import Reading
+from lightsched.store.rocks import Rocks, between, new_batch
 
-_FORMAT, _META, _CURSORS, _REBUILDING = b"format", b"meta", b"cursors", b"rebuilding"
+_FORMAT, _META, _CURSORS, _REBUILDING, _LOG = b"format", b"meta", b"cursors", b"rebuilding", b"log:"
 _NO_ENTRIES: Entries = []
-_COUNTED_AT_ONCE = 10_000
 _REBUILT_AT_ONCE = 1_000
-_SEQS_KEPT = 50_000
+
+Change = tuple[str, bytes, bytes | None]
+"""Family, key and value of an entry of the truth; None: it is deleted."""
 
 
-class Store:
-    """The state of one partition. Implements `lightsched.engine.view.View`."""
+class Store(Reading):
+    """The state of one partition."""
 
     def __init__(self, rocks: Rocks, partition: int) -> None:
         """Open the store of a partition, or make it.
@@ -65,13 +59,8 @@ class Store:
         3. A rebuild that was interrupted starts again.
         4. Read the counts and the cursors: the rest is read when it is needed.
         """
-        self.partition = partition
-        self._rocks = rocks
-        self._prefix = partition_key(partition)
-        self._all = below(partition_end(partition))
-        self._family = rocks.families
+        super().__init__(rocks, partition)
         self._handle = rocks.handles
-        self._seqs: dict[Identity, int] = {}  # of the states read since the last step: where their definitions are
         version = self._family[META].get(self._prefix + _FORMAT)
         if version is not None:
             migrate(rocks, partition, int(version))
@@ -82,221 +71,106 @@ class Store:
         else:
             self._load()
 
-    # what the engine reads
-
-    @property
-    def meta(self) -> Meta:
-        """The partition's own record, as of the last step."""
-        return self._meta
-
-    def states(self, identities: Sequence[Identity]) -> list[State | None]:
-        """The states of many events, in the order asked."""
-        self._bound_seqs()
-        return self._read_states(identities)
-
-    def _read_states(self, identities: Sequence[Identity]) -> list[State | None]:
-        prefix, decode, seqs = self._prefix, values.decode_state, self._seqs
-        found: list[State | None] = []
-        for name, value in zip(identities, self._get(STATES, [prefix + name for name in identities]), strict=True):
-            if value is None:
-                found.append(None)
-            else:
-                state = decode(value)
-                seqs[name] = state.seq
-                found.append(state)
-        return found
-
-    def definitions(self, identities: Sequence[Identity]) -> list[bytes | None]:
-        """The definitions of many events, in the order asked. Fastest for those whose states were just read."""
-        self._bound_seqs()
-        seqs = self._seqs
-        unread = [name for name in identities if name not in seqs]
-        if unread:
-            self._read_states(unread)
-        known = [name for name in identities if name in seqs]
-        partition = self.partition
-        found = self._get(DEFINITIONS, [definition_key(partition, seqs[name]) for name in known])
-        if len(known) == len(identities):
-            return found
-        by_name = dict(zip(known, found, strict=True))
-        return [by_name.get(name) for name in identities]
-
-    def _bound_seqs(self) -> None:
-        if len(self._seqs) > _SEQS_KEPT:
-            self._seqs.clear()
-
-    def due(self, until_ms: int, limit: int) -> list[Entry]:
-        """Entries with due ≤ until, in firing order: priority, due, arrival."""
-        return self._heads.due_until(until_ms, limit)
-
-    def leases(self, until_ms: int, limit: int) -> list[Identity]:
-        """Events with a lease, an expiry or a time to forget ≤ until, earliest first (one event may occur twice)."""
-        return self._heads.leases_until(until_ms, limit)
-
-    def in_flight(self, tenant: str) -> int:
-        """Runs of a tenant that are delivered and unreported."""
-        return self._counts.of(tenant).in_flight
-
-    @property
-    def in_flight_runs(self) -> int:
-        """Runs of all tenants that are delivered and unreported."""
-        return self._counts.in_flight
-
-    def waiting_tenants(self) -> Sequence[str]:
-        """Tenants with runs that wait for a slot."""
-        return self._counts.waiting_tenants
-
-    def waiting(self, tenant: str, limit: int) -> list[Entry]:
-        """Runs of a tenant that wait for a slot, in firing order."""
-        found: list[Entry] = []
-        prefix = waiting_prefix(self.partition, tenant.encode())
-        for key, name in self._family[WAITING].items(from_key=prefix, read_opt=self._all):
-            assert isinstance(key, bytes)
-            if len(found) == limit or not key.startswith(prefix):
-                break
-            found.append(Entry(*parse_waiting(key), name))
-        return found
-
-    def runs_before(self, identity: Identity, due_ms: int, limit: int) -> list[RunKey]:
-        """Finished runs of an event that were due before, oldest first."""
-        found: list[RunKey] = []
-        prefix = run_prefix(self.partition, identity)
-        for key in self._family[RUNS].keys(from_key=prefix, read_opt=self._all):
-            assert isinstance(key, bytes)
-            if len(found) == limit or not key.startswith(prefix):
-                break
-            due, revision = parse_run(key)
-            if due >= due_ms:
-                break
-            found.append((identity, due, revision))
-        return found
-
-    def ran(self, identity: Identity, due_ms: int, revision: int) -> bool:
-        """Does history hold this run of an event?"""
-        return self._family[RUNS].get(run_key(self.partition, identity, due_ms, revision)) is not None
-
-    # what else is read
-
-    def next_due_ms(self) -> int | None:
-        """When there is something to do next: an entry of the due index, or a deadline."""
-        return self._heads.next_ms()
-
-    def state(self, identity: Identity) -> State | None:
-        """One event's state."""
-        value = self._family[STATES].get(self._prefix + identity)
-        return None if value is None else values.decode_state(value)
-
-    def definition(self, identity: Identity) -> bytes | None:
-        """One event's definition, as sent."""
-        state = self.state(identity)
-        return None if state is None else self._family[DEFINITIONS].get(definition_key(self.partition, state.seq))
-
-    def keys_of(self, tenant: str, id: str, limit: int = 1_000) -> list[str]:
-        """The keys of a tenant's events with this id; not all, if there are more than the limit."""
-        found = [id] if self.state(identity(tenant, id, id)) is not None else []
-        prefix = id_prefix(self.partition, tenant, id)
-        for key in self._family[IDS].keys(from_key=prefix, read_opt=self._all):
-            assert isinstance(key, bytes)
-            if len(found) == limit or not key.startswith(prefix):
-                break
-            found.append(key[len(prefix) :].decode())
-        return found
-
-    def scan(self, tenant: str | None, after: Identity | None, limit: int) -> list[tuple[Identity, State]]:
-        """Events of a tenant, or of all, in the order of their identities, from `after` on."""
-        prefix = self._prefix if tenant is None else self._prefix + tenant.encode() + b"\0"
-        start = prefix if after is None else max(prefix, self._prefix + after + b"\0")
-        found: list[tuple[Identity, State]] = []
-        for key, value in self._family[STATES].items(from_key=start, read_opt=self._all):
-            assert isinstance(key, bytes)
-            if len(found) == limit or not key.startswith(prefix):
-                break
-            found.append((Identity(key[len(self._prefix) :]), values.decode_state(value)))
-        return found
-
-    def runs_of(
-        self, identity: Identity, before: tuple[int, int] | None, limit: int
-    ) -> list[tuple[RunKey, FinishedRun]]:
-        """Finished runs of an event, newest first, from the one before `(due, revision)` on."""
-        prefix = run_prefix(self.partition, identity)
-        start = prefix + b"\xff" * 13 if before is None else run_key(self.partition, identity, *before)
-        found: list[tuple[RunKey, FinishedRun]] = []
-        for key, value in self._family[RUNS].items(backwards=True, from_key=start):
-            assert isinstance(key, bytes)
-            if len(found) == limit or not key.startswith(prefix):
-                break
-            if key != start:
-                found.append(((identity, *parse_run(key)), values.decode_run(value)))
-        return found
-
-    def count_ahead(self, first_minute: int, minutes: int, limit: int = _COUNTED_AT_ONCE) -> bool:
-        """Prepare a forecast, over at most `limit` entries. Is it ready? Call again if not, others first."""
-        return self._forecast.count(first_minute, minutes, limit)
-
-    def forecast(self, first_minute: int, minutes: int) -> MinuteCounts:
-        """Entries of the due index per minute (since the epoch) and tenant; empty minutes are left out."""
-        while not self.count_ahead(first_minute, minutes):
-            pass
-        return self._forecast.minutes(first_minute, minutes)
-
-    def pending(self, tenant: str | None = None) -> int:
-        """Events that have not ended, of one tenant or of all."""
-        return self._counts.pending if tenant is None else self._counts.of(tenant).pending
-
     # what is written
 
-    def apply(self, batch: WriteBatch, step: Step) -> None:
-        """Put a step into a batch, to be written at once.
-
-        1. States, and the index entries that they add or leave out.
-        2. Definitions, under the number of their arrival.
-        3. Finished runs.
-        4. Counts, meta and cursors.
-        """
-        self._apply_states(batch, step)
-        self._apply_definitions(batch, step)
-        handle = self._handle[RUNS]
-        for (name, due_ms, revision), run in step.runs.items():
-            key = run_key(self.partition, name, due_ms, revision)
-            if run is None:
-                batch.delete(key, handle)
-            else:
-                batch.put(key, values.encode(run), handle)
-        self._counts.settle(batch, self._handle[COUNTS])
-        self._meta = step.meta
-        batch.put(self._prefix + _META, values.encode(step.meta), self._handle[META])
-        self._settle_cursors(batch)
-        self._seqs.clear()
-
-    def _apply_states(self, batch: WriteBatch, step: Step) -> None:
-        partition, prefix = self.partition, self._prefix
-        states, ids = self._handle[STATES], self._handle[IDS]
-        put, delete, encode, count = batch.put, batch.delete, values.encode, self._counts.change
-        earlier = step.before
-        for name, after in step.states.items():
+    def changes(self, step: Step) -> list[Change]:
+        """What a step changes of the truth: states, definitions, finished runs, meta. The rest follows from it."""
+        prefix, partition, encode = self._prefix, self.partition, values.encode
+        earlier, states = step.before, step.states
+        found: list[Change] = []
+        for name, after in states.items():
+            if after is not None:
+                found.append((STATES, prefix + name, encode(after)))
+            elif earlier.get(name) is not None:
+                found.append((STATES, prefix + name, None))
+        for name, definition in step.definitions.items():  # it lies under its state's seq: where that changes, it moves
             before = earlier.get(name)
-            if before is None:
-                if after is None:
-                    continue
-                old = _NO_ENTRIES
-                if (found := id_key(partition, name)) is not None:
-                    put(found, b"", ids)
+            current = states.get(name, before)
+            if before is not None and (current is None or current.seq != before.seq):
+                found.append((DEFINITIONS, definition_key(partition, before.seq), None))
+            if current is not None:
+                assert definition is not None, f"{name!r} keeps its state and loses its definition"
+                found.append((DEFINITIONS, definition_key(partition, current.seq), definition))
+        for (name, due_ms, revision), run in step.runs.items():
+            key = run_key(partition, name, due_ms, revision)
+            found.append((RUNS, key, None if run is None else encode(run)))
+        found.append((META, prefix + _META, encode(step.meta)))
+        return found
+
+    def apply(self, batch: WriteBatch, step: Step, changes: Sequence[Change] | None = None) -> None:
+        """Put a step into a batch, to be written at once. `changes`: its own, if they are already made."""
+        self._put(batch, self.changes(step) if changes is None else changes)
+        if step.runs:
+            self.finished.index(batch, {run_key(self.partition, *key): run for key, run in step.runs.items()})
+        self._index(batch, step.before, step.states)
+        self._settle(batch, step.meta)
+
+    def restore(self, batch: WriteBatch, changes: Sequence[Change]) -> None:
+        """Put changes that another process has made, in their order, into a batch to be written at once."""
+        cut, meta = len(self._prefix), self._meta
+        after: dict[Identity, State | None] = {}
+        runs: dict[bytes, FinishedRun | None] = {}
+        for family, key, value in changes:
+            if family == RUNS:
+                runs[key] = None if value is None else values.decode_run(value)
+            elif family == STATES:
+                after[Identity(key[cut:])] = None if value is None else values.decode_state(value)
+            elif family == META and value is not None:
+                meta = values.decode_meta(value)
+        names = list(after)
+        before = dict(zip(names, self._read_states(names), strict=True))
+        self._put(batch, changes)
+        self.finished.index(batch, runs)
+        self._index(batch, before, after)
+        self._settle(batch, meta)
+
+    def _put(self, batch: WriteBatch, changes: Sequence[Change]) -> None:
+        handles, put = self._handle, batch.put
+        for family, key, value in changes:
+            if value is None:
+                batch.delete(key, handles[family])
             else:
-                old = entries(partition, name, before)
-            if after is None:
-                new = _NO_ENTRIES
-                delete(prefix + name, states)
-                if (found := id_key(partition, name)) is not None:
-                    delete(found, ids)
-            else:
-                new = entries(partition, name, after)
-                put(prefix + name, encode(after), states)
-            if old != new:
-                self._move(batch, name, old, new)
+                put(key, value, handles[family])
+
+    def _index(
+        self, batch: WriteBatch, earlier: Mapping[Identity, State | None], states: Mapping[Identity, State | None]
+    ) -> None:
+        """What follows from states that change: the entries that they add or leave out, and the counts."""
+        partition, ids, count = self.partition, self._handle[IDS], self._counts.change
+        for name, after in states.items():
+            before = earlier.get(name)
+            if before is None and after is None:
+                continue
+            old = _NO_ENTRIES if before is None else entries(partition, name, before)
+            new = _NO_ENTRIES if after is None else entries(partition, name, after)
+            if before is None or after is None:
+                found = id_key(partition, name)
+                if found is not None and before is None:
+                    batch.put(found, b"", ids)
+                elif found is not None:
+                    batch.delete(found, ids)
+            if old or new:
+                self._move(batch, name, old, new, after)
             count(name, before, after)
 
-    def _move(self, batch: WriteBatch, name: Identity, old: Entries, new: Entries) -> None:
-        """Take an event from its old entries to its new ones."""
+    def _settle(self, batch: WriteBatch, meta: Meta) -> None:
+        """The states are in the batch: the counts, the heads of the indexes and what is known in memory follow."""
+        self._counts.settle(batch, self._handle[COUNTS])
+        self._meta = meta
+        self._settle_cursors(batch)
+        self._seqs.clear()
+        self._fresh.clear()
+
+    def remember(self, batch: WriteBatch, name: bytes, value: bytes) -> None:
+        """Keep something for the log, beside the store and not part of it."""
+        batch.put(self._prefix + _LOG + name, value, self._handle[META])
+
+    def recall(self, name: bytes) -> bytes | None:
+        """What was kept for the log."""
+        return self._family[META].get(self._prefix + _LOG + name)
+
+    def _move(self, batch: WriteBatch, name: Identity, old: Entries, new: Entries, state: State | None) -> None:
+        """Take an event from its old entries to its new ones; those that stay in `due` hold its new state."""
         stay = set(old).intersection(new) if len(old) > 1 else old if old == new else ()
         for entry in old:
             if entry not in stay:
@@ -309,28 +183,18 @@ class Store:
                 elif family is LEASES:
                     self._heads.leases.delete(key)
         for entry in new:
-            if entry not in stay:
-                family, key = entry
-                batch.put(key, name, self._handle[family])
-                if family is DUE:
+            family, key = entry
+            if family is DUE:
+                assert state is not None
+                batch.put(key, values.due_value(name, state), self._handle[family])
+                if entry not in stay:
                     self._heads.due[key[2]].put(key)
                     if self._forecast.active:
                         self._forecast.changed(key, name, +1)
-                elif family is LEASES:
+            elif entry not in stay:
+                batch.put(key, name, self._handle[family])
+                if family is LEASES:
                     self._heads.leases.put(key)
-
-    def _apply_definitions(self, batch: WriteBatch, step: Step) -> None:
-        """A definition lies under its state's seq: where that changes, the old one goes."""
-        partition, handle = self.partition, self._handle[DEFINITIONS]
-        earlier, states = step.before, step.states
-        for name, definition in step.definitions.items():
-            before = earlier.get(name)
-            after = states.get(name, before)
-            if before is not None and (after is None or after.seq != before.seq):
-                batch.delete(definition_key(partition, before.seq), handle)
-            if after is not None:
-                assert definition is not None, f"{name!r} keeps its state and loses its definition"
-                batch.put(definition_key(partition, after.seq), definition, handle)
 
     def _settle_cursors(self, batch: WriteBatch) -> None:
         lows = self._heads.settle()
@@ -373,27 +237,24 @@ class Store:
             for name, state in some:
                 if (found := id_key(self.partition, name)) is not None:
                     batch.put(found, b"", self._handle[IDS])
-                self._move(batch, name, _NO_ENTRIES, entries(self.partition, name, state))
+                self._move(batch, name, _NO_ENTRIES, entries(self.partition, name, state), state)
                 self._counts.change(name, None, state)
             self._settle_cursors(batch)
             self._rocks.write(batch)
             after = some[-1][0]
+        self.finished.rebuild()
         batch = new_batch()
         self._counts.settle(batch, self._handle[COUNTS])
         batch.delete(self._prefix + _REBUILDING, self._handle[META])
         self._rocks.write(batch)
 
     def dump(self) -> dict[str, dict[bytes, bytes]]:
-        """Everything, by family, without the cursors: they are hints. For tests, and for looking into."""
+        """Everything, by family, but the cursors, which are hints, and what the log keeps. For tests."""
         dumped: dict[str, dict[bytes, bytes]] = {}
         for name in STORE_FAMILIES:
             items = between(self._family[name], self._prefix, partition_end(self.partition))
             dumped[name] = {key[2:]: value for key, value in items}
-        dumped[META].pop(_CURSORS, None)
+        dumped[META] = {
+            name: value for name, value in dumped[META].items() if name != _CURSORS and not name.startswith(_LOG)
+        }
         return dumped
-
-    def _get(self, family: str, keys: list[bytes]) -> list[bytes | None]:
-        if not keys:
-            return []
-        found: list[bytes | None] = self._family[family].get(keys)  # type: ignore[arg-type,assignment]
-        return found

@@ -34,13 +34,13 @@ function span(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const s = ms / 1000;
   if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
   if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.floor(s / 86400)} days`;
 }
 
 function shortTime(iso) {
-  return iso.replace("T", " ").replace(/\.000Z$/, "").replace(/Z$/, "");
+  return iso.replace("T", " ").replace(/\.000(?=Z|[+-])/, "").replace(/Z$|\+00:00$/, "");
 }
 
 function address(event, rest = "") {
@@ -129,7 +129,9 @@ async function showEvents() {
   let events;
   let more = false;
   if (shown === "next") {
-    events = (await call(`${API}/upcoming?limit=50`)).events.map((event) => ({ ...event, next_execution: event.due }));
+    const page = await call(`${API}/upcoming?limit=50`);
+    events = page.events.map((event) => ({ ...event, next_execution: event.due }));
+    more = page.cursor !== null;
   } else {
     const filter = shown === "all" ? "" : `&status=${shown}`;
     const page = await call(`${API}/events?tenant=*&limit=50${filter}`);
@@ -139,7 +141,7 @@ async function showEvents() {
   if (shown !== view || byId("events").contains(document.activeElement?.closest("td.actions"))) return;
   byId("events").replaceChildren(...events.map(eventRow));
   byId("events-note").textContent = events.length
-    ? more || events.length === 50
+    ? more
       ? "The first 50 are shown."
       : ""
     : { next: "Nothing is pending. Schedule something above.", PAUSED: "Nothing is paused." }[shown] ?? "There are no events.";

@@ -22,7 +22,7 @@ VERSION = 1  # of the families of the log; those of the stores have their own
 
 _NUMBER = Struct(">H")
 _FORMAT, _PARTITIONS, _PREFIX = b"format", b"partitions", b"prefix"
-_TOPIC, _FIRST, _GROUP = b"topic\0", b"first\0", b"group\0"
+_TOPIC, _FIRST, _GROUP, _SHARED = b"topic\0", b"first\0", b"group\0", b"shared\0"
 
 
 class Catalogue:
@@ -89,6 +89,21 @@ class Catalogue:
         for number, offset in positions.items():
             self._check_number(topic, number)
             batch.put(_group_key(topic, group) + _NUMBER.pack(number), OFFSET.pack(offset), self._rocks.handles[LOG])
+
+    def shared(self) -> Iterator[tuple[str, bytes]]:
+        """What is kept for all nodes."""
+        for key, value in self._family.items(from_key=_SHARED):
+            assert isinstance(key, bytes)
+            if not key.startswith(_SHARED):
+                break
+            yield key[len(_SHARED) :].decode(), value
+
+    def share(self, batch: WriteBatch, key: str, value: bytes | None) -> None:
+        """Keep something for all nodes."""
+        if value is None:
+            batch.delete(_SHARED + key.encode(), self._rocks.handles[LOG])
+        else:
+            batch.put(_SHARED + key.encode(), value, self._rocks.handles[LOG])
 
     def _check_number(self, name: str, number: int) -> None:
         if not 0 <= number < self._partitions:

@@ -4,7 +4,7 @@
 |---|---|
 | inputs | topic, partition, first offset → records written together; `events` and `reports`, dropped once read |
 | outputs | topic, partition, first offset → records written together; all other topics, kept for a while |
-| log | `partitions`; topic name → its number; first offsets; positions of groups |
+| log | `partitions`; topic name → its number; first offsets; positions of groups; what nodes share |
 """
 
 from lightsched.store.families import STORE_FAMILIES, Tuning

@@ -21,6 +21,7 @@ from lightsched.log.embedded.signal import Signal
 from lightsched.log.embedded.sync import SharedSync
 from lightsched.log.embedded.topic import TopicPartition
 from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken, TooManyTopics
+from lightsched.log.peer import Peer
 from lightsched.store.rocks import Rocks, new_batch
 from lightsched.store.store import Store
 
@@ -61,6 +62,7 @@ class EmbeddedLog:
         self._sync = SharedSync(self._sync_now, self._begin_sync, self._finish_sync)
         self._unsynced: dict[TopicPartition, None] = {}
         self._visible: dict[str, Signal] = {}  # topic → what its subscribers wait for
+        self._watching: Callable[[str, bytes | None], None] = lambda _key, _value: None
         self._closed = False
 
     @classmethod
@@ -118,31 +120,95 @@ class EmbeddedLog:
         if self._taken.get(partition.number) is partition:
             del self._taken[partition.number]
 
+    @property
+    def owned(self) -> frozenset[int]:
+        """All partitions are this node's."""
+        return frozenset(range(self.partitions))
+
+    @property
+    def joined(self) -> bool:
+        """There is nobody else."""
+        return True
+
+    @property
+    def known_topics(self) -> list[str]:
+        """Its own topics, and those that something was delivered to."""
+        return self.catalogue.names
+
+    @property
+    def peers(self) -> list[Peer]:
+        """There are no other nodes."""
+        return []
+
+    @property
+    def keeps_submitted(self) -> bool:
+        """It is durable with the step that reads it."""
+        return False
+
+    def watch(self, told: Callable[[str, bytes | None], None]) -> None:
+        """Say what is shared, by key: what there is, and from now on whatever changes."""
+        self._watching = told
+        for key, value in self.catalogue.shared():
+            told(key, value)
+
+    async def share(self, key: str, value: bytes | None) -> None:
+        """Keep something; durable on return."""
+        self.check()
+        batch = new_batch()
+        self.catalogue.share(batch, key, value)
+        self.write(batch, (), "acknowledge")
+        await self.synced()
+        self._watching(key, value)
+
+    def moved(self) -> None:
+        """There is nobody to tell."""
+
+    async def announce(self, own: Callable[[], Peer]) -> None:
+        """There is nobody to tell."""
+
+    async def changed(self) -> None:
+        """It never does."""
+        await asyncio.Event().wait()
+
     async def append(self, topic: str, partition: int, records: Sequence[Record]) -> int:
         """Append records, all or none, durable on return; the offset of the first."""
-        first = self.append_now(topic, partition, records)
+        first = self._append(topic, partition, records)
         await self.synced()
         return first
 
-    def append_now(self, topic: str, partition: int, records: Sequence[Record]) -> int:
-        """Append records for a worker to read, all or none; the offset of the first.
+    async def submit(self, topic: str, partition: int, records: Sequence[Record]) -> int:
+        """Append records for a worker of this process, all or none; the offset of the first.
 
-        They are durable no later than the step that reads them: whoever waits for its outcome need not wait for a
-        sync of its own.
+        They are durable no later than the step that reads them: whoever waits for its outcome need not wait twice.
         """
+        return self._append(topic, partition, records)
+
+    async def append_all(self, topic: str, placed: Mapping[int, Sequence[Record]]) -> dict[int, int]:
+        """Append records to several partitions of a topic, all or none, durable on return; the first offset in each."""
+        firsts = self._append_all(topic, placed)
+        await self.synced()
+        return firsts
+
+    def _append(self, topic: str, partition: int, records: Sequence[Record]) -> int:
+        return self._append_all(topic, {partition: records})[partition]
+
+    def _append_all(self, topic: str, placed: Mapping[int, Sequence[Record]]) -> dict[int, int]:
         self.check()
-        target = self.catalogue.partition(topic, partition)
+        targets = {self.catalogue.partition(topic, number): records for number, records in placed.items()}
         batch = new_batch()
-        first = target.end
+        now_ms = self.clock_ms()
         try:
-            for record in records:
-                target.stage(record)
-            target.seal(batch, self.clock_ms())
+            for target, records in targets.items():
+                for record in records:
+                    target.stage(record)
+                target.seal(batch, now_ms)
         except BaseException:
-            target.unstage()
+            for target in targets:
+                target.unstage()
             raise
-        self.write(batch, (target,), "append")
-        return first
+        firsts = {target.number: target.end for target in targets}
+        self.write(batch, targets, "append")
+        return firsts
 
     async def fetch(self, topic: str, positions: Mapping[int, int], limit: int, wait_s: float) -> list[Appended]:
         """Durable records of a topic from these positions (partition → next offset; absent: its start) on; waits up
@@ -178,7 +244,7 @@ class EmbeddedLog:
         self.write(batch, (), "acknowledge")
         await self.synced()
 
-    def ends(self, topic: str) -> dict[int, tuple[int, int]]:
+    async def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """Partition → the first offset of a topic's records and the one after its last durable one."""
         found = self.catalogue.find(topic)
         return dict.fromkeys(range(self.partitions), (0, 0)) | {

@@ -63,9 +63,9 @@ class EmbeddedPartition:
 
     async def commit(self, step: Step) -> None:
         """Make a step durable, then visible."""
-        await self.write(step)
+        await (await self.write(step))
 
-    def write(self, step: Step) -> Awaitable[None]:
+    async def write(self, step: Step) -> Awaitable[None]:
         """Write a step; wait for what is returned until it is durable and visible.
 
         1. One batch: the store's changes, the records, what retention drops.

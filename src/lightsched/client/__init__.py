@@ -1,0 +1,88 @@
+"""How do programs talk to lightsched? `Client` for asyncio, `SyncClient` for all others; what they give and raise."""
+
+from lightsched.client.client import Client
+from lightsched.client.errors import (
+    Ambiguous,
+    Changed,
+    ClientError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    NotOnKafka,
+    OutcomeUnknown,
+    QuotaExceeded,
+    ReportIgnored,
+    ServerFailed,
+    TooLarge,
+    Unavailable,
+    Unreachable,
+)
+from lightsched.client.fields import Definition, EventFields, Filter, Retry, Window
+from lightsched.client.kafka_place import Kafka
+from lightsched.client.results import (
+    Attempt,
+    Counts,
+    Delivery,
+    EventRun,
+    Explanation,
+    FireTime,
+    Health,
+    Minute,
+    Node,
+    Partition,
+    Preview,
+    Reason,
+    Result,
+    Run,
+    ScheduledEvent,
+)
+from lightsched.client.sync import SyncClient
+from lightsched.client.transaction import Transaction
+from lightsched.event.report import ReportStatus
+from lightsched.event.status import Outcome, Status
+
+__all__ = [
+    "Ambiguous",
+    "Attempt",
+    "Changed",
+    "Client",
+    "ClientError",
+    "Conflict",
+    "Counts",
+    "Definition",
+    "Delivery",
+    "EventFields",
+    "EventRun",
+    "Explanation",
+    "Filter",
+    "FireTime",
+    "Forbidden",
+    "Health",
+    "Invalid",
+    "Kafka",
+    "Minute",
+    "Node",
+    "NotFound",
+    "NotOnKafka",
+    "Outcome",
+    "OutcomeUnknown",
+    "Partition",
+    "Preview",
+    "QuotaExceeded",
+    "Reason",
+    "ReportIgnored",
+    "ReportStatus",
+    "Result",
+    "Retry",
+    "Run",
+    "ScheduledEvent",
+    "ServerFailed",
+    "Status",
+    "SyncClient",
+    "TooLarge",
+    "Transaction",
+    "Unavailable",
+    "Unreachable",
+    "Window",
+]

@@ -1,0 +1,51 @@
+"""What does a record on a delivery topic say? The same as a delivery that comes over REST."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from lightsched.client.results import Delivery
+from lightsched.timing import format_compact
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OURS = ("ce_", "ls_")
+
+
+def delivery_of(record: Any) -> Delivery:
+    """From a consumer's record."""
+    headers = {name: value.decode(errors="replace") for name, value in record.headers}
+    return Delivery(
+        delivery=headers.get("ce_id", ""),
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        key=(record.key or b"").decode(errors="replace"),
+        tenant=headers.get("ls_tenant", ""),
+        id=headers.get("ls_id", ""),
+        type=headers.get("ce_type", ""),
+        due=_instant(int(headers.get("ls_due", "0"))),
+        attempt=int(headers.get("ls_attempt", "0")),
+        delivered_at=_instant(record.timestamp),
+        headers={name: text for name, text in headers.items() if not name.startswith(_OURS)},
+        token=headers.get("ls_report", ""),
+        timeout=format_compact(int(headers["ls_timeout"])) if "ls_timeout" in headers else None,
+        payload=_payload(headers.get("content-type", ""), record.value or b""),
+    )
+
+
+def _instant(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
+
+
+def _payload(content_type: str, value: bytes) -> Any:
+    """The JSON value, if it says that it is one; otherwise the bytes."""
+    if not value:
+        return None
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json" and not media_type.endswith("+json"):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return value

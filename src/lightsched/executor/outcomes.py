@@ -1,0 +1,130 @@
+"""What came of it? What a function returns or raises, as a report."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from lightsched.client.fields import Duration, EventFields, as_json, plain
+from lightsched.event.limits import DEFAULT_LIMITS
+from lightsched.event.report import Report, ReportStatus
+from lightsched.executor.replies import HEADER, replies
+from lightsched.executor.taken import Taken
+from lightsched.timing import TimingError, parse_duration
+
+_SUCCESS = ReportStatus.SUCCESS
+_MOST_RESULT = DEFAULT_LIMITS.result
+_MOST_ERROR = DEFAULT_LIMITS.error
+
+
+class Retry(Exception):
+    """This attempt failed; another may do: after the event's own delay, or `in_` if that is given."""
+
+    def __init__(self, why: str = "", *, in_: Duration | None = None) -> None:
+        super().__init__(why)
+        self.in_ = None if in_ is None else str(plain(in_))
+        if self.in_ is not None:
+            parse_duration(self.in_)  # what makes no sense is said where it stands
+
+
+class Fatal(Exception):
+    """It failed, and trying again would not help."""
+
+
+class Then:
+    """A success with follow-up events, scheduled in the same moment as it counts: `return Then(event, …, result=…)`.
+
+    The events are given by their fields, as in `Client.schedule`: `{"type": "mail.sent", "in_": "5m"}`.
+    """
+
+    __slots__ = ("events", "result")
+
+    def __init__(self, *events: EventFields | Mapping[str, Any], result: Any = None) -> None:
+        self.events = events
+        self.result = result
+
+
+class Reporting:
+    """Makes the reports of one executor."""
+
+    def __init__(self, executor: str) -> None:
+        self._executor = executor
+        self._encode = msgspec.json.Encoder(enc_hook=_as_plain).encode
+
+    def success(self, taken: Taken, returned: Any) -> bytes:
+        """What a function returned."""
+        try:
+            if returned is None:
+                return self._said(taken, _SUCCESS)
+            if isinstance(returned, Then):
+                then = tuple(Raw(self._encode(as_json(event))) for event in returned.events)
+                return self._said(taken, _SUCCESS, result=self._result(returned.result), then=then)
+            return self._said(taken, _SUCCESS, result=self._result(returned))
+        except (TypeError, ValueError, AttributeError, msgspec.MsgspecError, RecursionError) as error:
+            why = f"it is done, but what it returned cannot be reported as JSON: {error}"
+            return self._said(taken, ReportStatus.FATAL_FAILURE, error=why)
+
+    def failure(self, taken: Taken, error: BaseException) -> bytes:
+        """What a function raised."""
+        if isinstance(error, Fatal):
+            return self._said(taken, ReportStatus.FATAL_FAILURE, error=str(error) or "it gave up")
+        if isinstance(error, Retry):
+            status, why = ReportStatus.RETRIABLE_FAILURE, str(error) or "it wants to be tried again"
+            return self._said(taken, status, error=why, retry_in=error.in_)
+        return self._said(taken, ReportStatus.RETRIABLE_FAILURE, error=text_of(error))
+
+    def heartbeat(self, taken: Taken) -> bytes:
+        """It runs, or waits for its turn."""
+        return self._said(taken, ReportStatus.PROCESSING if taken.running else ReportStatus.CLAIMED)
+
+    def stopped(self, taken: Taken) -> bytes:
+        """It was under way for long, and the executor could wait no longer."""
+        return self._said(taken, ReportStatus.RETRIABLE_FAILURE, error="the executor was stopped before it was done")
+
+    def _result(self, result: Any) -> Raw | msgspec.UnsetType:
+        if result is None:
+            return msgspec.UNSET
+        encoded = self._encode(result)
+        if len(encoded) > _MOST_RESULT:
+            encoded = self._encode({"truncated": True, "bytes": len(encoded)})
+        return Raw(encoded)
+
+    def _said(self, taken: Taken, status: ReportStatus, error: str = "", **more: Any) -> bytes:
+        token = taken.headers.get("ls_report", b"").decode()
+        if HEADER in taken.headers:
+            more["then"] = (*more.get("then", ()), *replies(taken, status, more.get("result", msgspec.UNSET), error))
+        return self._encode(
+            Report(
+                delivery=taken.name,
+                token=token,
+                status=status,
+                executor=self._executor,
+                error=error[:_MOST_ERROR],
+                **more,
+            )
+        )
+
+
+def text_of(error: BaseException) -> str:
+    """An unexpected exception, in one line."""
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def duration_s(duration: Duration) -> float:
+    """In seconds. `0s` is none."""
+    text = str(plain(duration))
+    try:
+        return parse_duration(text) / 1000
+    except TimingError:
+        if text.rstrip("ms") == "0":
+            return 0.0
+        raise
+
+
+def _as_plain(value: Any) -> Any:
+    """What msgspec does not know: a pydantic model."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} is nothing that JSON can say")

@@ -1,0 +1,1 @@
+"""The log on Kafka: exactly once, master/master. The protocol is in docs/exactly-once.md."""

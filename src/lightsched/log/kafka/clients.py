@@ -1,0 +1,97 @@
+"""Which clients does a node have? Each kind with the settings that its task needs."""
+
+import sys
+from functools import partial
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.codec import lz4_encode
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+
+from lightsched.event.record import Appended, Record
+from lightsched.log.kafka.connection import Connection
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+BATCH_BYTES = 512 * 1024
+"""Of one record batch, before compression; a record that is larger is a batch of its own."""
+APPENDED_BYTES = 8 * 1024 * 1024
+"""As above, of what is appended in one go: the broker looks at it compressed, and says whether it is too large."""
+_NEVER_S = 3600.0
+
+# aiokafka asks for level 9, which takes eight times as long for hardly a byte less: a quarter of a busy node's time.
+sys.modules[DefaultRecordBatchBuilder.__module__].lz4_encode = partial(lz4_encode, level=1)  # type: ignore[attr-defined]
+
+
+def admin(to: Connection) -> AIOKafkaAdminClient:
+    """Looks at topics and makes them."""
+    return AIOKafkaAdminClient(**_common(to, "admin"))
+
+
+def appender(to: Connection) -> AIOKafkaProducer:
+    """Appends commands and reports that came in by REST."""
+    return AIOKafkaProducer(
+        **_common(to, "appender"),
+        enable_idempotence=True,
+        compression_type=to.compression,
+        max_batch_size=APPENDED_BYTES,
+        **to.producer,
+    )
+
+
+def transactional(to: Connection, id: str) -> AIOKafkaProducer:
+    """Writes a partition's steps."""
+    return AIOKafkaProducer(
+        **_common(to, id),
+        transactional_id=id,
+        transaction_timeout_ms=to.transaction_timeout_ms,
+        compression_type=to.compression,
+        max_batch_size=BATCH_BYTES,
+        retry_backoff_ms=50,
+        **to.producer,
+    )
+
+
+def reader(to: Connection, role: str, *, committed: bool = True, **more: Any) -> AIOKafkaConsumer:
+    """Reads partitions that it is told to."""
+    return AIOKafkaConsumer(
+        **{
+            **_common(to, role),
+            "isolation_level": "read_committed" if committed else "read_uncommitted",
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            **to.consumer,
+            **more,
+        }
+    )
+
+
+def read_together(consumer: AIOKafkaConsumer) -> None:
+    """Fetch for all partitions of a consumer that runs, or for none.
+
+    After 100 ms with records that nobody has taken, aiokafka would ask for the other partitions alone; the broker holds
+    that request back for half a second, and what arrives in the first one meanwhile has to wait for it.
+    """
+    consumer._fetcher._prefetch_backoff = _NEVER_S  # noqa: SLF001
+
+
+def appended(record: ConsumerRecord) -> Appended:
+    """A record as aiokafka reads it, in the shape of every log."""
+    return Appended(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.timestamp,
+        Record(record.key, record.value, record.headers),
+    )
+
+
+def _common(to: Connection, role: str) -> dict[str, Any]:
+    return {
+        "bootstrap_servers": to.bootstrap,
+        "client_id": f"{to.client_id}-{role}",
+        "request_timeout_ms": to.request_timeout_ms,
+        **to.client,
+    }
