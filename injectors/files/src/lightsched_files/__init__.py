@@ -1,0 +1,1 @@
+"""How do files become events? A directory is watched; each file that is complete is injected, once."""
