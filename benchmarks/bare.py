@@ -50,12 +50,12 @@ def measure(path: Path, count: int) -> tuple[float, float]:
 def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
     """Events a second, with all that lightsched reads and writes for them and none of its thinking.
 
-    ingest: the record in the topic, the definition, the state, the due entry.
-    fire:   get state and definition; put delivery, state, run and the time to forget it; delete the due entry.
+    ingest: the record in the topic, the definition, the state, the due entry, 150 bytes of audit.
+    fire:   get state and definition; put delivery, audit, state and the time to forget it; delete the due entry.
     """
-    names = ("topic", "definitions", "states", "due", "runs", "leases", "deliveries")
+    names = ("topic", "definitions", "states", "due", "leases", "deliveries", "audit")
     rocks = Rocks(path, {name: Tuning(buffer_mb=16, bloom=name == "states") for name in names})
-    topic, definitions, states, due, runs, leases, deliveries = (rocks.handles[name] for name in names)
+    topic, definitions, states, due, leases, deliveries, audit = (rocks.handles[name] for name in names)
     values = [os.urandom(1_000) for _ in range(64)]
     rng = random.Random(1)
     keys = [b"%016d" % rng.randrange(10**15) for _ in range(count)]
@@ -69,6 +69,7 @@ def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
             batch.put(b"%016d" % index, values[index % 64], definitions)
             batch.put(keys[index], values[index % 64][:60], states)
             batch.put(keys[index][::-1], keys[index], due)
+        batch.put(b"%016d" % first, _lines(values, len(chunk)), audit)
         rocks.write(batch)
         rocks.sync()
     ingest = count / (perf_counter() - began)
@@ -84,11 +85,16 @@ def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
             batch.put(b"%016d" % (first + start), b"".join(found[start : start + CHUNK]), deliveries)  # type: ignore[arg-type]
         for number, index in enumerate(chunk_, first):
             batch.put(keys[index], values[index % 64][:60], states)
-            batch.put(keys[index] + b"run", values[index % 64][:30], runs)
             batch.put(b"%016d" % number, keys[index], leases)
             batch.delete(keys[index][::-1], due)
+        batch.put(b"%016d" % (count + first), _lines(values, len(chunk_)), audit)
         rocks.write(batch)
         rocks.sync()
     fire = count / (perf_counter() - began)
     rocks.close()
     return ingest, fire
+
+
+def _lines(values: list[bytes], count: int) -> bytes:
+    """The audit of a batch."""
+    return b"".join(values[index % 64][:150] for index in range(count))

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.load import batches, events
-from lightsched.event.record import Record
+from lightsched.event.record import Headers, Record
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
 
@@ -42,7 +42,7 @@ async def measure(path: Path, count: int, say: Callable[[str], None]) -> tuple[f
     began = perf_counter()
     under_way: set[asyncio.Future[object]] = set()
     for batch in lines:
-        under_way.add(asyncio.ensure_future(node.submit(topic, [(0, record) for record in batch])))
+        under_way.add(asyncio.ensure_future(node.commands.submit(topic, [(0, record) for record in batch])))
         if len(under_way) >= 4:
             _, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.gather(*under_way)
@@ -53,15 +53,15 @@ async def measure(path: Path, count: int, say: Callable[[str], None]) -> tuple[f
     del node  # its store must be gone before the directory is opened again
     began = perf_counter()
     node, running = await start(settings, ShiftedClock(0))
-    seen: set[bytes] = set()
-    total = position = 0
-    while total < count:
-        for record in await node.log.fetch(node.log.topics.deliveries, {0: position}, 5_000, 10):
-            position = record.offset + 1
-            total += 1
-            seen.add(dict(record.record.headers)["ls_id"])
+    delivered: list[Headers] = []
+    position = 0
+    while len(delivered) < count:
+        records = await node.log.fetch(node.log.topics.deliveries, {0: position}, 5_000, 10)
+        delivered += [record.record.headers for record in records]
+        position = records[-1].offset + 1
     fire = count / (perf_counter() - began)
-    assert len(seen) == total == count, (len(seen), total, count)
+    seen = {dict(headers)["ls_id"] for headers in delivered}
+    assert len(seen) == len(delivered) == count, (len(seen), len(delivered), count)
     say(f"fire {fire:,.0f}/s")
     node.stop()
     await running

@@ -19,7 +19,7 @@ async def measure(path: Path, rate: float, seconds: int) -> tuple[float, float, 
     ingest_ms = int(count / 4_000 * 1_000) + LEAD_MS
     first_ms = time.time_ns() // 1_000_000 + ingest_ms
     for batch in batches(events(count, first_ms, seconds * 1_000), 1_000):
-        await node.submit(node.log.topics.events, [(0, Record(None, line)) for line in batch])
+        await node.commands.submit(node.log.topics.events, [(0, Record(None, line)) for line in batch])
     assert time.time_ns() // 1_000_000 < first_ms, "ingest took longer than planned"
     lateness: list[float] = []
     position = early = 0

@@ -27,14 +27,7 @@ class Server:
         """Start it and wait until it is ready."""
         command = [sys.executable, "-m", "lightsched", "dev", "--data", str(self.data), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
-        while True:
-            if self.process.poll() is not None:
-                message = f"the server ended with {self.process.returncode}"
-                raise RuntimeError(message)
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200:
-                    return
-            time.sleep(0.01)
+        wait_until_ready(self.url, self.process)
 
     def rss_mb(self) -> float:
         """Resident memory."""
@@ -52,3 +45,15 @@ class Server:
         assert self.process is not None
         self.process.terminate()
         self.process.wait()
+
+
+def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers."""
+    while True:
+        if process.poll() is not None:
+            message = f"the server ended with {process.returncode}"
+            raise RuntimeError(message)
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
+                return
+        time.sleep(0.01)

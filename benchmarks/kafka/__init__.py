@@ -1,0 +1,1 @@
+"""make bench-kafka: lightsched on Kafka beside Kafka Streams and bare aiokafka."""
