@@ -1,30 +1,41 @@
 """A real server for the tests of the API: its own process, three partitions, stopped as by Ctrl-C."""
 
+import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+import lightsched
+from lightsched.api.app import face_of
+from lightsched.node.settings import Settings
 
 STARTS_WITHIN_S = 60
 STOPS_WITHIN_S = 30
 BATCH = 10_000
+PREFIX = f"api-{uuid.uuid4().hex[:8]}."
+"""Of the topics on Kafka, whose broker others use too."""
 
 
 @contextmanager
-def started(folder, *arguments, partitions=3, expect_exit=0, **environment):
+def started(folder, *arguments, partitions=3, expect_exit=0, command="dev", executors=False, **environment):
     """`lightsched dev` on a free port; yields the process and its address."""
     settings = {name: value for name, value in os.environ.items() if not name.startswith("LIGHTSCHED_")}
     settings |= {"LIGHTSCHED_EMBEDDED__PARTITIONS": str(partitions), **environment}
-    command = [sys.executable, "-m", "lightsched", "dev", "--data", str(folder / "data"), "--port", "0", *arguments]
+    program = [sys.executable, "-m", "lightsched", command, "--data", str(folder / "data"), "--port", "0", *arguments]
+    if command == "dev" and not executors:
+        program.append("--no-executors")  # they poll, as the tests do
     said = folder / "said"
-    with said.open("wb") as sink, subprocess.Popen(command, env=settings, stdout=sink, stderr=sink) as process:
+    with said.open("wb") as sink, subprocess.Popen(program, env=settings, stdout=sink, stderr=sink) as process:
         try:
             yield process, address_of(process, said)
             if process.poll() is None:
@@ -44,10 +55,54 @@ def address_of(process, said):
     pytest.fail(f"the server did not start (exit code {process.poll()}); it said:\n{said.read_text()}")
 
 
+@contextmanager
+def two_on_kafka(folder, bootstrap):
+    """Two nodes that share three partitions; yields the address of one: what it does not own, it asks the other for."""
+    settings = {
+        "LIGHTSCHED_LOG": "kafka",
+        "LIGHTSCHED_KAFKA__BOOTSTRAP": bootstrap,
+        "LIGHTSCHED_KAFKA__PREFIX": PREFIX,
+        "LIGHTSCHED_KAFKA__GROUP": PREFIX + "group",
+        "LIGHTSCHED_KAFKA__PARTITIONS": "3",
+    }
+    with ExitStack() as stack:
+        addresses = []
+        for n in (1, 2):
+            own = {"LIGHTSCHED_NODE__ID": f"node-{n}", "LIGHTSCHED_NODE__URL": f"http://127.0.0.1:{free_port()}"}
+            port = own["LIGHTSCHED_NODE__URL"].rpartition(":")[2]
+            (home := folder / str(n)).mkdir()
+            addresses.append(stack.enter_context(started(home, "--port", port, command="serve", **settings, **own))[1])
+        eventually(lambda: all(_owners(address) == 2 for address in addresses), 60)
+        yield addresses[0]
+
+
+def _owners(address):
+    """How many nodes share the partitions, when all are known to it."""
+    partitions = httpx.get(f"{address}/api/v1/partitions").json().get("partitions", [])
+    mine = httpx.get(f"{address}/readyz").status_code == 200
+    return len({each["owner"] for each in partitions}) if mine and len(partitions) == 3 else 0
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+ON_BOTH_LOGS = pytest.mark.parametrize("server", ["embedded", "kafka"], indirect=True, scope="session")
+"""For what must be the same wherever it runs."""
+
+
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    with started(tmp_path_factory.mktemp("server")) as (_, address):
-        yield address
+def server(request, tmp_path_factory):
+    """The address of a server: one process on the embedded log, and one of two nodes on Kafka."""
+    folder = tmp_path_factory.mktemp("server")
+    if getattr(request, "param", "embedded") == "kafka":
+        with two_on_kafka(folder, request.getfixturevalue("kafka")) as address:
+            yield address
+    else:
+        with started(folder) as (_, address):
+            yield address
 
 
 @pytest.fixture
@@ -60,6 +115,55 @@ def http(server):
 def api(server):
     with httpx.Client(base_url=f"{server}/api/v1", timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def on_kafka(request):
+    """The test runs on Kafka."""
+    return getattr(request.node, "callspec", None) is not None and request.node.callspec.params.get("server") == "kafka"
+
+
+@pytest.fixture
+def prefix(on_kafka):
+    """Of lightsched's own topics."""
+    return PREFIX if on_kafka else "lightsched."
+
+
+@pytest.fixture
+def make_topic(on_kafka, request):
+    """Makes a delivery topic: on Kafka that is up to the user, on the embedded log it is made by the first delivery."""
+
+    def make(topic):
+        if on_kafka:
+            asyncio.run(_create(request.getfixturevalue("kafka"), topic))
+        return topic
+
+    return make
+
+
+async def _create(bootstrap, topic):
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(topic, 3, 1)])
+    finally:
+        await admin.close()
+
+
+@pytest.fixture
+def topic(make_topic, name):
+    """A delivery topic that no other test uses."""
+    return make_topic(f"{name}.deliveries")
+
+
+@pytest.fixture
+async def own(tmp_path):
+    """A client of an embedded node in this process, with three partitions, and its log."""
+    settings = Settings.load(data=tmp_path, log="embedded", embedded={"partitions": 3})
+    async with lightsched.asgi(settings) as app:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://a/api/v1") as client:
+            yield client, face_of(await app.start()).node.log
 
 
 @pytest.fixture

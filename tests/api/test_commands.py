@@ -1,6 +1,8 @@
 import pytest
 
-from tests.api.conftest import eventually, fields_of, is_problem
+from tests.api.conftest import ON_BOTH_LOGS, eventually, fields_of, is_problem
+
+pytestmark = ON_BOTH_LOGS
 
 
 def test_cancel_pause_resume_and_trigger_answer_their_outcome(api, name):

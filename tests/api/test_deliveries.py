@@ -4,17 +4,19 @@ import threading
 import httpx
 import pytest
 
-from tests.api.conftest import eventually, fields_of, is_problem
+from tests.api.conftest import ON_BOTH_LOGS, eventually, fields_of, is_problem
+
+pytestmark = ON_BOTH_LOGS
 
 
 @pytest.fixture
-def deliver(api, name):
+def deliver(api, name, topic):
     """Let events fire to a topic of their own; returns its name."""
 
     def fire(*events):
-        sent = [{"id": f"{name}-{i}", "in": "1ms", "topics": [name], **event} for i, event in enumerate(events)]
+        sent = [{"id": f"{name}-{i}", "in": "1ms", "topics": [topic], **event} for i, event in enumerate(events)]
         assert api.post("/events", json=sent).status_code == 201
-        return name
+        return topic
 
     return fire
 
@@ -53,16 +55,17 @@ def test_a_delivery_has_everything_an_executor_needs(api, name, deliver):
         "type": "tea",
         "attempt": 1,
         "payload": {"z": 1.0, "a": None},
+        "timeout": None,
     }
 
 
-def test_a_payload_comes_byte_for_byte(api, deliver, name):
+def test_a_payload_comes_byte_for_byte(api, name, topic):
     raw = b'{"id": "%s", "in": "1ms", "topics": ["%s"], "payload": {"b":1.50 , "a":"\\u00e9"}}' % (
         name.encode(),
-        name.encode(),
+        topic.encode(),
     )
     assert api.post("/events", content=raw).status_code == 201
-    response = api.get(f"/deliveries/{name}", params={"group": "g", "wait": "20s"})
+    response = api.get(f"/deliveries/{topic}", params={"group": "g", "wait": "20s"})
     assert b'"payload":{"b":1.50 , "a":"\\u00e9"}' in response.content
 
 
@@ -135,28 +138,29 @@ def test_a_cursor_of_another_topic_or_from_the_future_is_refused(api, deliver, n
     assert len(poll(api, topic)["deliveries"]) == 1
 
 
-def test_the_default_topic_has_a_short_name(api, name):
+def test_the_default_topic_has_a_short_name(api, name, prefix):
     api.post("/events", json={"id": name, "in": "1ms"})
     eventually(lambda: api.get(f"/events/{name}").json()["status"] == "SUCCESS")
-    short, full = (poll(api, topic, group=name)["deliveries"] for topic in ("deliveries", "lightsched.deliveries"))
+    short, full = (poll(api, topic, group=name)["deliveries"] for topic in ("deliveries", f"{prefix}deliveries"))
     assert short
-    assert {delivery["topic"] for delivery in short + full} == {"lightsched.deliveries"}
+    assert {delivery["topic"] for delivery in short + full} == {f"{prefix}deliveries"}
 
 
 @pytest.mark.parametrize("own", ["events", "reports", "audit", "dead-letter", "nodes", "changelog"])
-def test_own_topics_are_not_for_reading(api, own):
-    for topic in (own, f"lightsched.{own}"):
+def test_own_topics_are_not_for_reading(api, own, prefix):
+    for topic in (own, f"{prefix}{own}"):
         is_problem(api.get(f"/deliveries/{topic}", params={"group": "g"}), 403)
         is_problem(ack(api, topic, "d"), 403)
 
 
-def test_a_topic_that_nothing_was_delivered_to_is_waited_for_and_not_made(api, http, name):
+def test_a_topic_that_nothing_was_delivered_to_is_waited_for_and_not_made(api, make_topic, name):
     page = poll(api, name, wait="0s")
     assert page["deliveries"] == []
     assert ack(api, name, page["cursor"]).status_code == 204
     received = []
     reader = threading.Thread(target=lambda: received.append(poll(api, name, wait="20s")))
     reader.start()
+    make_topic(name)
     with httpx.Client(base_url=api.base_url) as other:
         other.post("/events", json={"id": name, "in": "300ms", "topics": [name]})
     reader.join(30)
@@ -166,7 +170,6 @@ def test_a_topic_that_nothing_was_delivered_to_is_waited_for_and_not_made(api, h
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [
-        ({}, "group"),
         ({"group": ""}, "group"),
         ({"group": "a b"}, "group"),
         ({"group": "\0"}, "group"),
@@ -212,3 +215,20 @@ def test_what_fired_last_is_shown_newest_first(api, name):
 
 def recent_ids(api):
     return [fired["id"] for fired in api.get("/recent").json()["deliveries"]]
+
+
+def test_without_a_group_one_only_looks_on(api, name, deliver):
+    topic = deliver({"payload": 1})
+    poll(api, topic)
+    look = {"wait": "20s"}
+    before = api.get(f"/deliveries/{topic}").json()
+    assert before["deliveries"] == []
+    api.post("/events", json=[{"in": "1ms", "topics": [topic], "payload": n} for n in (2, 3)])
+    seen, cursor = [], before["cursor"]
+    while len(seen) < 2:
+        page = api.get(f"/deliveries/{topic}", params={"cursor": cursor, **look}).json()
+        seen += [delivery["payload"] for delivery in page["deliveries"]]
+        cursor = page["cursor"]
+    assert sorted(seen) == [2, 3]
+    assert len(all_of(api, topic, 3)["deliveries"]) == 3
+    assert fields_of(is_problem(api.get("/deliveries/other", params={"cursor": cursor}), 400)) == {"cursor"}

@@ -1,6 +1,8 @@
 import pytest
 
-from tests.api.conftest import fields_of, is_problem
+from tests.api.conftest import ON_BOTH_LOGS, fields_of, is_problem
+
+pytestmark = ON_BOTH_LOGS
 
 
 def test_an_event_is_shown_as_sent_with_what_is_known_about_it(api, name):
@@ -171,6 +173,17 @@ def test_a_cursor_stays_good_while_events_come_and_go(api, listed, name):
 )
 def test_a_list_can_be_narrowed_down(listed, parameters, numbers):
     assert ids(listed(**parameters)) == [f"job-{number:02d}" for number in numbers]
+
+
+def test_a_prefix_is_of_the_id_whatever_the_key(api, listed, name):
+    keyed = [{"id": "job-1x", "key": "a"}, {"id": "other", "key": "job-1"}, {"id": "job-1y", "key": "job-1y"}]
+    api.post("/events", json=[event | {"in": "1h"} for event in keyed], params={"tenant": name})
+    found, cursor = [], {}
+    while cursor is not None:
+        page = listed(prefix="job-1", limit=2, **cursor)
+        found += ids(page)
+        cursor = page["cursor"] and {"cursor": page["cursor"]}
+    assert found == ["job-1x", "job-10", "job-11", "job-1y"]
 
 
 def test_a_list_is_of_one_tenant_unless_all_are_asked_for(api, listed, name):

@@ -5,9 +5,14 @@ every time.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import httpx
+import jsonschema_rs
+import pytest
 
 EXAMPLES = 20
 CHECKS = (
@@ -36,4 +41,56 @@ def test_the_api_keeps_to_its_document(server, tmp_path):
         env=os.environ | hooks,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert "Tested: 21" in done.stdout, f"not all calls were tried:\n{done.stdout}"
+    assert re.search(r"Selected: (\d+)/\1\b.*Tested: \1\b", done.stdout, re.DOTALL), (
+        f"not all were tried:\n{done.stdout}"
+    )
+    followed = re.search(r"Stateful.*?API Links:\s+(\d+) covered", done.stdout, re.DOTALL)
+    assert followed, f"no story was told:\n{done.stdout}"
+    assert int(followed[1]) > 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def document(server):
+    return httpx.get(f"{server}/openapi.json").json()
+
+
+def operations(document):
+    return [
+        pytest.param(operation, id=f"{method} {path}")
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    ]
+
+
+def test_every_call_has_examples(document):
+    for each in operations(document):
+        (operation,) = each.values
+        for parameter in operation.get("parameters", []):
+            schema = parameter["schema"]
+            shown = {*parameter, *schema} & {"example", "examples", "default", "enum"}
+            assert shown or parameter["name"] == "cursor", (each.id, parameter["name"])
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            assert content.keys() & {"example", "examples"}, each.id
+        for status, answer in operation["responses"].items():
+            for content in answer.get("content", {}).values() if status.startswith("2") else ():
+                for shape in re.findall(r"#/components/schemas/(\w+)", str(content["schema"])):
+                    assert document["components"]["schemas"][shape]["examples"], (each.id, shape)
+
+
+def test_every_example_is_one(document):
+    """Of what is sent and of what is answered."""
+    schemas = document["components"]["schemas"]
+
+    def check(schema, example):
+        whole = {"components": {"schemas": schemas}, **schema}
+        jsonschema_rs.validate(whole, example)
+
+    for name, schema in schemas.items():
+        for example in schema.get("examples", []):
+            check({"$ref": f"#/components/schemas/{name}"}, example)
+    for each in operations(document):
+        (operation,) = each.values
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            many = content.get("examples", {"": {"value": content.get("example")}})
+            for example in many.values():
+                check(content["schema"], example["value"])

@@ -2,9 +2,13 @@ import re
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from lightsched import __version__
-from tests.api.conftest import is_problem
+from tests.api.conftest import ON_BOTH_LOGS, eventually, is_problem
+from tests.unit.node.test_metrics import CONTRACT, PER_PARTITION
+
+pytestmark = ON_BOTH_LOGS
 
 
 def test_it_lives_and_is_ready(http):
@@ -12,12 +16,36 @@ def test_it_lives_and_is_ready(http):
     assert http.get("/readyz").json() == {"status": "ready", "version": __version__}
 
 
-def test_metrics_are_in_the_format_of_prometheus(http, api, name):
-    api.post("/events", json={"in": "1h"}, params={"tenant": name})
-    response = http.get("/metrics")
-    assert response.headers["content-type"].startswith("text/plain; version=")
-    assert f'lightsched_commands_total{{outcome="SCHEDULED",tenant="{name}"}} 1.0' in response.text
-    assert "lightsched_reconciliation_difference" in response.text
+def metrics_of(api):
+    """Name → samples, of all nodes."""
+    found = {}
+    for node in api.get("/nodes").json()["nodes"]:
+        response = httpx.get(f"{node['url'] or str(api.base_url).partition('/api')[0]}/metrics")
+        assert response.headers["content-type"].startswith("text/plain; version=")
+        for family in text_string_to_metric_families(response.text):
+            name = family.name + ("_total" if family.type == "counter" else "")
+            found.setdefault(name.removeprefix("lightsched_"), []).extend(family.samples)
+    return found
+
+
+def test_the_metrics_of_the_contract_are_there(api, name):
+    """Those of a partition for each of them, whoever owns it; and what was done is counted once."""
+    api.post("/events", json=[{"in": "1h"}, {"id": name, "in": "1ms"}], params={"tenant": name})
+    eventually(lambda: api.get(f"/events/{name}", params={"tenant": name}).json()["status"] == "SUCCESS")
+    found = eventually(lambda: _counted(metrics_of(api), "deliveries_total", name) == 1 and metrics_of(api))
+    assert CONTRACT.keys() <= found.keys()
+    for metric in PER_PARTITION:
+        samples = [sample for sample in found[metric] if metric != "partition_owner" or sample.value == 1]
+        assert {sample.labels["partition"] for sample in samples} == {"0", "1", "2"}, metric
+    assert _counted(found, "commands_total", name) == 2
+    assert {sample.value for sample in found["reconciliation_difference"]} == {0}
+    for metric in ("lateness_seconds", "round_trip_seconds", "step_seconds", "step_events"):
+        assert sum(sample.value for sample in found[metric] if sample.name.endswith("_count")) > 0, metric
+
+
+def _counted(found, metric, tenant):
+    samples = [sample for sample in found[metric] if sample.name.endswith("_total")]
+    return sum(sample.value for sample in samples if sample.labels["tenant"] == tenant)
 
 
 def test_partitions_say_who_owns_them_and_how_far_they_are(api, name):
@@ -29,20 +57,18 @@ def test_partitions_say_who_owns_them_and_how_far_they_are(api, name):
     for partition in partitions:
         totals = partition["totals"]
         assert totals.pop("accepted") == sum(totals.values())
-        assert partition["owner"] == "node-1"
+        assert partition["owner"] in {"node-1", "node-2"}
         assert partition["clock_trusted"]
         assert partition["lag"] == 0
 
 
-def test_nodes_are_this_one(api):
-    (node,) = api.get("/nodes").json()["nodes"]
-    assert (node["id"], node["version"], node["partitions"], node["log"]) == (
-        "node-1",
-        __version__,
-        [0, 1, 2],
-        "embedded",
-    )
-    assert node["started_at"] <= node["heartbeat"]
+def test_nodes_share_the_partitions(api, on_kafka):
+    nodes = api.get("/nodes").json()["nodes"]
+    assert [node["id"] for node in nodes] == (["node-1", "node-2"] if on_kafka else ["node-1"])
+    assert sorted(number for node in nodes for number in node["partitions"]) == [0, 1, 2]
+    for node in nodes:
+        assert (node["version"], node["log"]) == (__version__, "kafka" if on_kafka else "embedded")
+        assert node["started_at"] <= node["heartbeat"]
 
 
 @pytest.mark.parametrize("path", ["/", "/docs"])
@@ -66,14 +92,14 @@ def test_only_the_files_of_the_pages_are_served(server, path):
         is_problem(raw.get(path), 404)
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v1/events/", "/%00"])
+@pytest.mark.parametrize("path", ["/nothing", "/api/v1", "/api/v1/nothing", "/api/v1/events/", "/%00"])
 def test_an_address_that_leads_nowhere_is_a_problem(http, path):
     is_problem(http.get(path), 404)
 
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("PUT", "/events", "GET, POST"), ("PATCH", "/events/x", "DELETE, GET"), ("GET", "/reports", "POST")],
+    [("PUT", "/events", "GET, POST"), ("PUT", "/events/x", "DELETE, GET, PATCH"), ("GET", "/reports", "POST")],
 )
 def test_a_method_that_is_not_for_it_is_a_problem(api, method, path, allowed):
     response = api.request(method, path)
@@ -90,7 +116,7 @@ def test_head_is_get_without_the_body(http):
 def test_the_document_says_what_there_is(http):
     document = http.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
-    assert "422" not in str(document["paths"])
+    assert "HTTPValidationError" not in str(document["paths"])
     for path, item in document["paths"].items():
         for method, operation in item.items():
             assert operation["summary"], (method, path)

@@ -1,6 +1,10 @@
+import time
+
 import pytest
 
-from tests.api.conftest import fields_of, is_problem
+from tests.api.conftest import ON_BOTH_LOGS, fields_of, is_problem
+
+pytestmark = ON_BOTH_LOGS
 
 
 def preview(api, **parameters):
@@ -96,3 +100,46 @@ def test_of_very_many_the_soonest_are_found(api, name):
     assert api.post("/events", json=soon, params={"tenant": name}).status_code == 201
     shown = [event["id"] for event in api.get("/upcoming", params={"limit": 200}).json()["events"]]
     assert [id for id in shown if id.startswith(name)] == [event["id"] for event in soon]
+
+
+def pages(api, limit, between=lambda: None):
+    """All that fires next, page by page; `between` is called after each."""
+    cursor = None
+    while True:
+        page = api.get("/upcoming", params={"limit": limit, **({"cursor": cursor} if cursor else {})}).json()
+        yield page["events"]
+        cursor = page["cursor"]
+        if cursor is None:
+            return
+        between()
+
+
+@pytest.mark.parametrize("limit", [100, 173])
+def test_all_are_found_once_however_many_share_a_millisecond(api, name, limit):
+    """Among them several priorities; page after page, while some of those already shown leave and more arrive."""
+    at_ms = int(time.time() * 1000) + 30 * 86_400_000
+    sent = [{"id": f"{name}-{i:04d}", "at": at_ms, "priority": i % 3 + 4} for i in range(1600)]
+    assert api.post("/events", json=sent, params={"tenant": name}).status_code == 201
+    seen = []
+    gone = iter(range(10))
+
+    def change():
+        if seen and (number := next(gone, None)) is not None:
+            api.delete(f"/events/{seen[0]}", params={"tenant": name})
+            api.post("/events", json={"id": f"{name}-late-{number}", "in": "365d"}, params={"tenant": name})
+
+    last = ""
+    for page in pages(api, limit, change):
+        assert len(page) <= limit
+        assert [last, *(event["due"] for event in page)] == sorted([last, *(event["due"] for event in page)])
+        last = page[-1]["due"] if page else last
+        seen += [event["id"] for event in page if event["tenant"] == name and "late" not in event["id"]]
+    assert sorted(seen) == [event["id"] for event in sent]
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "x", "e", "n", "nkgE", "n" + "A" * 60, "n\0", "nlM-AAAAAAAAAAAAAAA", "nlAX_AAA", "nlAUAAM___________w"],
+)
+def test_a_cursor_of_another_list_is_refused(api, cursor):
+    assert fields_of(is_problem(api.get("/upcoming", params={"cursor": cursor}), 400)) == {"cursor"}

@@ -4,9 +4,11 @@ import socket
 
 import pytest
 
-from tests.api.conftest import BATCH, fields_of, is_problem
+from tests.api.conftest import BATCH, ON_BOTH_LOGS, fields_of, is_problem
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+pytestmark = ON_BOTH_LOGS
 
 
 def ndjson(api, lines, **parameters):
@@ -116,8 +118,8 @@ def test_the_tenant_comes_from_the_request_or_the_event(api, name):
 
 
 def test_unknown_parameters_are_refused(api):
-    problem = is_problem(api.post("/events", json={"in": "1h"}, params={"atomic": "true"}), 400)
-    assert fields_of(problem) == {"atomic"}
+    problem = is_problem(api.post("/events", json={"in": "1h"}, params={"colour": "red"}), 400)
+    assert fields_of(problem) == {"colour"}
 
 
 def test_an_array_is_answered_in_order(api, name):
@@ -167,6 +169,13 @@ def test_ten_thousand_lines_with_bad_ones_in_the_middle(api, name):
         if cursor is None:
             break
     assert listed == BATCH - len(bad)
+
+
+def test_ten_thousand_events_of_a_kilobyte_go_through_in_one_array(api, name):
+    events = [{"id": f"{name}-{i}", "at": "2027-01-01T00:00:00Z", "payload": "x" * 1_000} for i in range(BATCH)]
+    response = api.post("/events", json=events, params={"tenant": name})
+    assert response.status_code == 201, response.text[:500]
+    assert [result["id"] for result in response.json()["results"]] == [event["id"] for event in events]
 
 
 def test_lines_need_no_content_type_and_may_be_blank(api, name):

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from lightsched import __version__
-from lightsched.api.server import serve
+from lightsched.cli.process import serve
 from lightsched.log.errors import LogLost
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
@@ -153,3 +153,8 @@ def test_settings_come_from_file_environment_and_flags(tmp_path):
             assert process.wait(STOPS_WITHIN_S) == 0
         finally:
             process.kill()
+
+
+def test_dev_is_on_the_embedded_log_whatever_the_environment_says(tmp_path):
+    with started(tmp_path, LIGHTSCHED_LOG="kafka") as (_, address):
+        assert httpx.get(f"{address}/api/v1/nodes").json()["nodes"][0]["log"] == "embedded"

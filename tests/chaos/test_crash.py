@@ -12,8 +12,8 @@ import httpx
 
 from tests.chaos.server import Server
 
-KILLS = int(os.environ.get("LIGHTSCHED_CRASH_KILLS", "20"))
-SEED = int(os.environ.get("LIGHTSCHED_CRASH_SEED", "1"))
+KILLS = int(os.environ.get("LIGHTSCHED_TEST_CRASH_KILLS", "20"))
+SEED = int(os.environ.get("LIGHTSCHED_TEST_CRASH_SEED", "1"))
 BATCH = 50
 PAUSE_S = 0.02
 GROUP = "checker"

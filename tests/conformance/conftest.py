@@ -1,45 +1,16 @@
 """On which logs does the suite run? On every adapter of the port: how each is opened, and how it crashes."""
 
-from pathlib import Path
-
 import pytest
 
-from lightsched.log.embedded.log import EmbeddedLog
+from tests.conformance.adapters import EmbeddedAdapter, KafkaAdapter
 
-PARTITIONS = 3
-NOW_MS = 1_800_000_000_000
-
-
-class EmbeddedAdapter:
-    """The embedded log in a directory of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.now_ms = NOW_MS
-        self.opened = []
-
-    async def open(self, **options) -> EmbeddedLog:
-        log = await EmbeddedLog.open(
-            self.path, **{"partitions": PARTITIONS, "clock_ms": lambda: self.now_ms, **options}
-        )
-        self.opened.append(log)
-        return log
-
-    async def crash(self, log: EmbeddedLog) -> None:
-        """End it as kill -9 does."""
-        log.abandon()
-
-    async def close(self) -> None:
-        for log in self.opened:
-            log.abandon()
-
-
-ADAPTERS = {"embedded": EmbeddedAdapter}
+ADAPTERS = {"embedded": EmbeddedAdapter, "kafka": KafkaAdapter}
 
 
 @pytest.fixture(params=ADAPTERS)
 async def adapter(request, tmp_path):
-    made = ADAPTERS[request.param](tmp_path / "data")
+    where = (request.getfixturevalue("kafka"),) if request.param == "kafka" else ()
+    made = ADAPTERS[request.param](tmp_path / "data", *where)
     yield made
     await made.close()
 
@@ -53,5 +24,13 @@ async def log(adapter):
 async def embedded(tmp_path):
     """For what only the embedded log promises."""
     made = EmbeddedAdapter(tmp_path / "data")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def on_kafka(tmp_path, kafka):
+    """For what only Kafka has."""
+    made = KafkaAdapter(tmp_path / "data", kafka)
     yield made
     await made.close()

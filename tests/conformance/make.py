@@ -1,5 +1,6 @@
 """What do the tests of a log commit? Steps with one of everything, made by hand."""
 
+import msgspec
 from msgspec import structs
 
 from lightsched.engine.state import State
@@ -8,7 +9,30 @@ from lightsched.event.delivery import Delivery
 from lightsched.event.identity import Identity, identity
 from lightsched.event.record import Record
 from lightsched.event.status import Status
-from lightsched.event.topics import DEFAULT as TOPICS
+from lightsched.event.topics import DEFAULT, Topics
+
+
+class Names:
+    """The topics of the test that runs: on Kafka every test has its own."""
+
+    def __init__(self) -> None:
+        self.prefix = DEFAULT.prefix
+
+    def __getattr__(self, name: str) -> str:
+        return getattr(Topics(self.prefix), name)
+
+    @property
+    def orders(self) -> str:
+        """A topic that only a test knows."""
+        return self.prefix + "orders"
+
+    @property
+    def others(self) -> str:
+        """Another one."""
+        return self.prefix + "others"
+
+
+TOPICS = Names()
 
 LONG_S = 60.0
 """Longer than any test: a wait of this length ends because something happened."""
@@ -16,6 +40,10 @@ LONG_S = 60.0
 
 def record(text: str, **headers: str) -> Record:
     return Record(b"key", text.encode(), tuple((name, value.encode()) for name, value in headers.items()))
+
+
+def command(**fields: object) -> Record:
+    return Record(None, msgspec.json.encode(fields))
 
 
 def event(text: str) -> Identity:

@@ -9,15 +9,19 @@ import threading
 
 import pytest
 
+from lightsched.engine.engine import Engine
+from lightsched.engine.rules import Rules
 from lightsched.engine.step import Step
 from lightsched.event.record import Record
-from lightsched.event.topics import DEFAULT as TOPICS
-from lightsched.log.embedded import retention
+from lightsched.event.status import Outcome
+from lightsched.log.embedded import catalogue, retention
 from lightsched.log.errors import LogClosed, LogLost, PartitionBroken, PartitionsChanged, PartitionTaken, PrefixChanged
+from lightsched.node.node import Node
+from lightsched.node.settings import Settings
 from lightsched.store import rocks
 from lightsched.store.errors import StoreInUse, StoreTooNew
-from tests.conformance.conftest import EmbeddedAdapter
-from tests.conformance.make import LONG_S, event, record, step, values
+from tests.conformance.adapters import EmbeddedAdapter
+from tests.conformance.make import LONG_S, TOPICS, command, event, record, step, values
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -55,7 +59,7 @@ async def test_nothing_is_visible_or_acknowledged_before_it_is_durable(embedded)
     appending = asyncio.create_task(log.append("orders", 0, [record("two")]))
     waiting = asyncio.create_task(log.fetch("orders", {}, 10, LONG_S))
     assert await log.fetch(TOPICS.deliveries, {}, 10, 0.01) == []
-    assert log.ends(TOPICS.deliveries)[0] == (0, 0)
+    assert (await log.ends(TOPICS.deliveries))[0] == (0, 0)
     assert not committing.done()
     assert not appending.done()
     assert not waiting.done()
@@ -69,7 +73,7 @@ async def test_a_worker_reads_an_input_before_it_is_durable_and_its_step_makes_b
     log = await embedded.open()
     partition = await log.take(0)
     sync = HeldSync(log)
-    assert log.append_now(TOPICS.events, 0, [record("e0")]) == 0
+    assert await log.submit(TOPICS.events, 0, [record("e0")]) == 0
     assert values(await partition.read(10, LONG_S)) == ["e0"]
     committing = asyncio.create_task(partition.commit(step(partition, "one", inputs=1)))
     await asyncio.sleep(0)
@@ -82,9 +86,9 @@ async def test_the_next_step_can_be_written_while_the_last_one_is_synced(embedde
     log = await embedded.open()
     partition = await log.take(0)
     sync = HeldSync(log)
-    first = partition.write(step(partition, "one"))
+    first = await partition.write(step(partition, "one"))
     await asyncio.sleep(0)
-    second = partition.write(step(partition, "two"))
+    second = await partition.write(step(partition, "two"))
     assert partition.store.meta.step == 2
     sync.let_go()
     await asyncio.gather(first, second)
@@ -185,7 +189,7 @@ async def test_reading_a_topic_does_not_make_it(embedded):
     assert await log.fetch("orders", {}, 10, 0.001) == []
     assert await log.positions("orders", "billing") == {}
     await log.acknowledge("orders", "billing", {0: 0})
-    assert log.ends("orders") == {0: (0, 0), 1: (0, 0), 2: (0, 0)}
+    assert await log.ends("orders") == {0: (0, 0), 1: (0, 0), 2: (0, 0)}
     assert "orders" not in log.catalogue.names
     assert not log._visible
 
@@ -286,7 +290,7 @@ async def test_what_was_acknowledged_survives_the_loss_of_power(embedded, tmp_pa
             made = step(partition, str(steps))
             made.definitions[event(str(steps))] = str(steps).encode() * 100
             steps += 1
-            done = partition.write(made)
+            done = await partition.write(made)
             if choose.random() < 0.5:
                 await done
                 acknowledged.update(steps=steps, orders=orders)
@@ -297,7 +301,7 @@ async def test_what_was_acknowledged_survives_the_loss_of_power(embedded, tmp_pa
                 await log.append("orders", 0, records)
                 acknowledged.update(steps=steps, orders=orders)
             else:
-                log.append_now("orders", 0, records)
+                await log.submit("orders", 0, records)
     await asyncio.to_thread(until_idle, log)
     cut = EmbeddedAdapter(shutil.copytree(embedded.path, tmp_path / "cut"))
     newest = max(cut.path.glob("*.log"))
@@ -369,7 +373,7 @@ async def test_a_log_can_be_opened_again_at_once_whatever_was_going_on(embedded)
         await partition.commit(step(partition, str(turn)))
         partition.store.due(2**40, 1)
         partition.store.scan(None, None, 1)
-        last = partition.write(step(partition, f"{turn} too"))
+        last = await partition.write(step(partition, f"{turn} too"))
         await log.close()
         await last
         assert await fetching == []
@@ -415,7 +419,23 @@ async def test_records_are_dropped_when_they_are_too_old(embedded):
     assert values(found) == ["4"]
     assert found[0].offset == 4
     assert values(await log.fetch("orders", {0: 1}, 1, 0)) == ["4"]
-    assert log.ends("orders")[0] == (4, 5)
+    assert (await log.ends("orders"))[0] == (4, 5)
+
+
+async def test_a_quiet_topic_is_dropped_in_few_pieces(embedded):
+    """Every range that is deleted makes reading slower until a file is written, which may be never."""
+    log = await embedded.open(retention_ms=7 * DAY_MS)
+    partition = await log.take(0)
+    firsts = set()
+    for hour in range(20 * 24):
+        await partition.commit(step(partition, str(hour), topics=("orders",), now_ms=embedded.now_ms))
+        embedded.now_ms += DAY_MS // 24
+        for _ in range(3):
+            await partition.commit(Step(embedded.now_ms, partition.store.meta))
+        firsts.add((await log.ends("orders"))[0][0])
+    oldest = (await log.fetch("orders", {}, 1, 0))[0]
+    assert embedded.now_ms - oldest.timestamp_ms <= 8 * DAY_MS
+    assert len(firsts) <= 20
 
 
 async def drop_all(partition, embedded):
@@ -444,7 +464,7 @@ async def test_offsets_go_on_after_everything_was_dropped(embedded):
     assert await log.fetch("orders", {}, 10, 0) == []
     await log.close()
     log = await embedded.open(retention_ms=DAY_MS)
-    assert log.ends("orders")[1] == (7, 7)
+    assert (await log.ends("orders"))[1] == (7, 7)
     assert await log.append("orders", 1, [record("new")]) == 7
 
 
@@ -455,16 +475,16 @@ async def test_inputs_are_dropped_once_they_are_consumed(embedded, monkeypatch):
     await log.append(TOPICS.events, 0, [record(str(n)) for n in range(25)])
     assert len(await partition.read(12, 0)) == 12
     await partition.commit(step(partition, "few", inputs=9))
-    assert log.ends(TOPICS.events)[0] == (0, 25)
+    assert (await log.ends(TOPICS.events))[0] == (0, 25)
     await partition.commit(step(partition, "enough", inputs=3))
-    assert log.ends(TOPICS.events)[0] == (12, 25)
+    assert (await log.ends(TOPICS.events))[0] == (12, 25)
     await partition.read(100, 0)
     await partition.commit(step(partition, "all", inputs=13))
     await log.close()
     log = await embedded.open()
-    assert log.ends(TOPICS.events)[0] == (25, 25)
+    assert (await log.ends(TOPICS.events))[0] == (25, 25)
     partition = await log.take(0)
-    assert log.append_now(TOPICS.events, 0, [record("next")]) == 25
+    assert await log.submit(TOPICS.events, 0, [record("next")]) == 25
     assert values(await partition.read(10, 0)) == ["next"]
 
 
@@ -495,7 +515,7 @@ async def test_a_topic_is_a_list_whatever_is_written_together_and_dropped(embedd
                 await log.close()
                 log = await embedded.open(retention_ms=1_000)
                 partition = await log.take(0)
-        first, end = log.ends("orders")[0]
+        first, end = (await log.ends("orders"))[0]
         assert end == len(expected)
         assert all(at < embedded.now_ms - 1_000 for at in times[:first])
         start, limit = choose.randint(0, end + 1), choose.choice([1, 7, 1_000])
@@ -504,3 +524,47 @@ async def test_a_topic_is_a_list_whatever_is_written_together_and_dropped(embedd
         assert values(found) == expected[start : start + limit]
         assert [each.offset for each in found] == list(range(start, min(start + limit, end)))
         assert [each.timestamp_ms for each in found] == times[start : start + limit]
+
+
+# a node on it
+
+
+async def test_more_topics_than_there_is_room_for_stop_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "MAX_TOPICS", 8)
+    node = await Node.open(Settings.load(data=tmp_path))
+    running = asyncio.create_task(node.run())
+    await node.wait_ready()
+    many = [command(id=f"many-{n}", **{"in": "1ms"}, topics=[f"topic-{n}"]) for n in range(20)]
+    answers = await node.commands.submit(TOPICS.events, [(0, record) for record in many])
+    assert {answer.outcome for answer in answers} == {Outcome.SCHEDULED}
+    await node.commands.submit(TOPICS.events, [(0, command(id="innocent", **{"in": "50ms"}))])
+    (delivered,) = await node.log.fetch(TOPICS.deliveries, {}, 10, 30)
+    assert delivered.record.key == b"innocent"
+    dead = await node.log.fetch(TOPICS.dead_letter, {}, 100, 30)
+    assert {dict(letter.record.headers)["ls_reason"] for letter in dead} == {b"UNDELIVERABLE"}
+    made = [name for name in node.log.catalogue.names if name.startswith("topic-")]
+    assert len(dead) + len(made) == 20
+    totals = node.workers[0].partition.store.meta.totals
+    assert (totals.dead, totals.difference) == (len(dead), 0)
+    node.stop()
+    await running
+
+
+async def test_a_clock_that_was_put_back_does_not_make_fresh_records_old(embedded):
+    start_ms = embedded.now_ms
+    log = await embedded.open(partitions=1, retention_ms=7 * DAY_MS)
+    partition = await log.take(0)
+    engine = Engine(Rules())
+
+    async def fire(id_):
+        await log.append(TOPICS.events, 0, [command(id=id_, at=embedded.now_ms)])
+        await partition.commit(engine.step(partition.store, await partition.read(10, 0), embedded.now_ms))
+
+    await fire("fresh")
+    embedded.now_ms = start_ms - 8 * DAY_MS
+    await fire("while it was wrong")
+    embedded.now_ms = start_ms + 120_000
+    for turn in range(10):
+        await fire(f"right again {turn}")
+    kept = [record.record.key for record in await log.fetch(TOPICS.deliveries, {}, 100, 0)]
+    assert kept[:2] == [b"fresh", b"while it was wrong"]

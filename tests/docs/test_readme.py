@@ -65,7 +65,7 @@ def wait_until_ready(process, address, output):
 
 def test_the_readme_shows_what_to_do():
     text = "".join(curl_fences(README.read_text(encoding="utf-8")))
-    for step in ("/api/v1/events", "/api/v1/deliveries/", "/ack", "/api/v1/preview", "-X DELETE"):
+    for step in ("/api/v1/events", "/api/v1/deliveries/", "/ack", "/api/v1/preview", "/pause", "/resume", "-X DELETE"):
         assert step in text
     assert len(re.findall(r"\bcurl\b", text)) == text.count("curl -sS --fail-with-body"), (
         "every curl must say --fail-with-body, or a refusal would pass for a success"

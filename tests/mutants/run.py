@@ -70,7 +70,7 @@ def survives(patch: Path) -> tuple[bool, str]:
             **os.environ,
             "PYTHONPATH": f"{target / 'src'}:{target}",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "LIGHTSCHED_HYPOTHESIS": "hasty",
+            "LIGHTSCHED_TEST_HYPOTHESIS": "hasty",
         }
         command = [
             sys.executable,

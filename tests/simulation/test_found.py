@@ -9,7 +9,7 @@ from lightsched.engine.rules import Rules
 from lightsched.engine.step import Step
 from lightsched.event.identity import identity
 from lightsched.event.record import Appended, Record
-from lightsched.event.tenant import Tenant
+from lightsched.event.tenant import Tenant, TenantLimits
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
 from tests.simulation.memory_view import MemoryView
@@ -63,7 +63,7 @@ def test_a_default_that_is_spelled_out_makes_no_other_definition():
 
 
 def test_a_run_that_waited_for_a_slot_does_not_go_early_when_the_clock_was_put_back():
-    story = Story(tenants={"default": Tenant(in_flight=1)})
+    story = Story(tenants={"default": Tenant(limits=TenantLimits(in_flight=1))})
     events = [{"id": id_, "at": NOW, "track": True} for id_ in ("a", "b")]
     first = story.step(NOW, *events)
     assert dues(first) == [(b"a", NOW)]
@@ -90,7 +90,7 @@ def test_no_two_runs_share_a_due_when_the_clock_was_put_back():
 
 
 def test_a_trigger_under_a_pause_gets_the_next_free_slot():
-    story = Story(tenants={"default": Tenant(in_flight=1)})
+    story = Story(tenants={"default": Tenant(limits=TenantLimits(in_flight=1))})
     first = story.step(NOW, {"id": "a", "at": NOW, "track": True}, {"id": "b", "every": "1h", "track": True})
     story.step(NOW, {"op": "pause", "id": "b"}, {"op": "trigger", "id": "b"})
     assert dues(story.step(NOW + 1, reports=(success(first.deliveries[0]),))) == [(b"b", NOW)]
@@ -113,7 +113,7 @@ def test_a_pause_holds_what_was_triggered_before_it():
 
 
 def test_a_one_shot_that_is_triggered_goes_at_once_although_the_window_has_closed_while_it_was_held():
-    story = Story(tenants={"default": Tenant(in_flight=1)})
+    story = Story(tenants={"default": Tenant(limits=TenantLimits(in_flight=1))})
     window = {"from": "20:00", "to": "20:30"}  # NOW is at 20:26:40
     first = story.step(
         NOW, {"id": "a", "at": NOW, "track": True}, {"id": "b", "at": NOW, "track": True, "window": window}
@@ -124,7 +124,7 @@ def test_a_one_shot_that_is_triggered_goes_at_once_although_the_window_has_close
 
 
 def test_what_is_only_now_due_takes_no_slot_from_what_waits_for_it():
-    story = Story(tenants={"default": Tenant(in_flight=1)})
+    story = Story(tenants={"default": Tenant(limits=TenantLimits(in_flight=1))})
     events = [{"id": id_, "at": NOW, "track": True} for id_ in ("a", "b", "c")]
     first = story.step(NOW, *events, {"id": "d", "at": NOW + 1, "track": True})
     freed = story.step(NOW + 1, {"op": "cancel", "id": "b"}, reports=(success(first.deliveries[0]),))
@@ -152,7 +152,7 @@ async def test_what_is_sent_after_the_clock_was_set_does_not_go_early(tmp_path: 
     await turns()
     assert worker.guard.trusted
     record = Record(None, json.dumps({"id": "a", "in": "30m", "key": "a"}).encode())
-    (answer,) = await node.submit(node.log.topics.events, [(0, record)])
+    (answer,) = await node.commands.submit(node.log.topics.events, [(0, record)])
     if answer.outcome == "FORWARDED":
         await turns()
     states = [store.state(identity("default", "a", "a")) for store in node.stores]

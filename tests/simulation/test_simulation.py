@@ -1,8 +1,8 @@
 """Does lightsched do what its pages say? Random lives of a node, each turn compared with a naive model.
 
-`LIGHTSCHED_SIM_EXAMPLES` (`make simulate`) sets the number of lives. They are the same ones each time, unless
-`LIGHTSCHED_SIM_SEED` gives a number, or `random`. A failure shows the journal of the life; with 1,000 lives or more
-hypothesis also looks for a shorter one.
+`LIGHTSCHED_TEST_SIM_EXAMPLES` (`make simulate`) sets the number of lives. They are the same ones each time, unless
+`LIGHTSCHED_TEST_SIM_SEED` gives a number, or `random`. A failure shows the journal of the life; with 1,000 lives or
+more hypothesis also looks for a shorter one.
 """
 
 import os
@@ -19,8 +19,8 @@ from lightsched.log.embedded.log import FAULTS
 from tests.simulation.life import ACTIONS, NEEDS, Life, setup
 from tests.simulation.sending import Chooser
 
-EXAMPLES = int(os.environ.get("LIGHTSCHED_SIM_EXAMPLES", "120"))
-SEED = os.environ.get("LIGHTSCHED_SIM_SEED", "0")
+EXAMPLES = int(os.environ.get("LIGHTSCHED_TEST_SIM_EXAMPLES", "120"))
+SEED = os.environ.get("LIGHTSCHED_TEST_SIM_SEED", "0")
 STEPS = 40
 SHARDS = 4
 BUSY_LIVES = max(40, EXAMPLES // 10)
@@ -139,7 +139,7 @@ def test_in_busy_lives_everything_happens_and_goes_as_the_model_says(capsys):
     for seed in range(first, first + BUSY_LIVES):
         random = Random(seed)
         life = Life(setup(Chooser(random.randint)))
-        life.journal.append(f"LIGHTSCHED_SIM_SEED={SEED}: life {seed}")
+        life.journal.append(f"LIGHTSCHED_TEST_SIM_SEED={SEED}: life {seed}")
         try:
             busy(life, random, BUSY_ACTIONS)
         finally:

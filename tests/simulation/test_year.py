@@ -21,7 +21,7 @@ from tests.simulation.local_time import DAY, MINUTE, Cron
 from tests.simulation.memory_view import MemoryView
 from tests.simulation.model import Times, definition_of
 
-LONG = int(os.environ.get("LIGHTSCHED_SIM_EXAMPLES", "0")) >= 1_000
+LONG = int(os.environ.get("LIGHTSCHED_TEST_SIM_EXAMPLES", "0")) >= 1_000
 EVENTS = 10_000 if LONG else 1_000
 START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
 END = int(datetime(2027, 1, 1, tzinfo=UTC).timestamp() * 1000)

@@ -24,7 +24,7 @@ from lightsched.engine.state import Phase, State
 from lightsched.event.limits import Limits
 from lightsched.event.murmur2 import partition_of
 from lightsched.event.record import Appended, Record
-from lightsched.event.tenant import Tenant
+from lightsched.event.tenant import Tenant, TenantLimits
 from lightsched.log.embedded.log import EmbeddedLog
 from lightsched.node.answers import Answers
 from lightsched.node.guard import ClockGuard, Reading
@@ -127,7 +127,9 @@ class World:
         self.setup = setup
         self.loop = loop
         self.clock = Clock(setup.start)
-        self.tenants = {"acme": Tenant(in_flight=setup.capped, rule="tenant" if setup.by_tenant else "key")}
+        self.tenants = {
+            "acme": Tenant(limits=TenantLimits(in_flight=setup.capped), rule="tenant" if setup.by_tenant else "key")
+        }
         settings = Settings(
             partitions=setup.partitions,
             keep=setup.keep,
@@ -211,7 +213,7 @@ class World:
                 self.backlog[topic, number] = self._end(topic, number)
 
     def _end(self, topic: str, number: int) -> int:
-        return self.log.ends(topic)[number][1]
+        return self.run(self.log.ends(topic))[number][1]
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self.loop.run_until_complete(work)
@@ -407,7 +409,7 @@ class World:
         worker.partition.read = listen
         crashed = False
         try:
-            wait_s = self.run(worker.turn(0.0))
+            wait_s = self.run(turned(worker))
         except Crash:
             crashed = True
         finally:
@@ -627,6 +629,13 @@ class World:
             live = store.dump()
             store.rebuild()
             same("rebuilt store", store.dump(), live)
+
+
+async def turned(worker: Worker) -> float:
+    """One turn of a worker, to its end: durable and answered."""
+    wait_s = await worker.turn(0.0)
+    await worker.settle()
+    return wait_s
 
 
 def same(what: str, real: object, model: object) -> None:

@@ -15,17 +15,24 @@ SOURCE = Path(__file__).parents[2] / "src" / "lightsched"
 # Lowest first. A module may import from its own layer and from those below.
 LAYERS = [
     {"timing"},
+    {"settings"},
     {"event"},
     {"engine"},
     {"store"},
     {"log"},
     {"node"},
-    {"cli", "api", "dashboard", "sdk"},
-    {"__init__", "__main__"},  # the public face
+    {"client"},
+    {"cli", "api", "dashboard", "executor", "testing"},
+    {"__init__", "__main__", "pytest_plugin"},  # the public face
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 FOR_ALL = {"errors"}  # imported by every layer, imports none
 VERSION = "lightsched.__version__"  # what a node and those above it may take from the public face
+
+KNOWS_ONLY = {
+    "client": {"client", "timing", "event"},
+    "executor": {"executor", "client", "settings", "timing", "event"},
+}  # what runs where there is no server
 
 ADAPTERS = {"kafka", "embedded"}  # of the port in `log`: they know the port, but neither each other nor it them
 
@@ -100,6 +107,8 @@ def complaint_about_layers(module: str, target: str) -> str | None:
         return f"imports {target}, which is in no layer: give it one in LAYERS"
     if HEIGHT[theirs] > HEIGHT[ours]:
         return f"imports upwards: {ours} must not know {theirs}"
+    if theirs not in KNOWS_ONLY.get(ours, HEIGHT):
+        return f"{ours} runs where there is no server, so it cannot import {theirs}"
     if ours == theirs == "log" and (known := adapter_of(target)) and known != adapter_of(module):
         return f"{adapter_of(module) or 'the port'} must not know the adapter {known}"
     return None
@@ -164,6 +173,8 @@ def test_every_module_belongs_to_a_layer():
         ("log.__init__", "from .embedded import EmbeddedLog"),
         ("node.worker", "from lightsched.api import app"),
         ("node.worker", "import lightsched"),
+        ("client.rest", "from lightsched.node.settings import Settings"),
+        ("client.rest", "from lightsched.api.shapes import Result"),
         ("node.worker", "from lightsched.misc import thing"),
         ("misc.thing", "from lightsched.event import Event"),
         ("errors", "from lightsched.event import Event"),
@@ -211,7 +222,9 @@ def test_io_and_clocks_in_the_core_are_found(module, source):
         ),
         ("node.worker", "from lightsched import __version__\nfrom lightsched.log.embedded import EmbeddedLog"),
         ("api.app", "from lightsched.node import Node\nfrom lightsched.dashboard import page"),
-        ("__init__", "from lightsched.sdk import Client\nfrom .api import asgi"),
+        ("__init__", "from lightsched.client import Client\nfrom .api import asgi"),
+        ("client.rest", "import httpx\nfrom lightsched.event.model import Event"),
+        ("cli.events", "from lightsched.client import SyncClient"),
         ("__main__", "from lightsched.cli import main"),
     ],
 )

@@ -13,7 +13,7 @@ import msgspec
 from lightsched.engine.engine import Engine
 from lightsched.engine.explain import explain
 from lightsched.engine.rules import Rules
-from lightsched.engine.state import FinishedRun, Phase, State
+from lightsched.engine.state import FinishedRun, Phase, State, told_run
 from lightsched.engine.step import Answer, Step
 from lightsched.event.delivery import Delivery
 from lightsched.event.identity import Identity, identity, parts
@@ -224,8 +224,15 @@ class Scheduler:
         return [run.phase.name for run in self.state(id_).runs]
 
     def history(self, id_: str) -> list[FinishedRun]:
+        return [run for _, run in self._finished(id_)]
+
+    def _finished(self, id_: str) -> list[tuple[int, FinishedRun]]:
+        """The finished runs of an event with their dues: those that are written, or the one that its state tells."""
         name = self.name(id_)
-        return [run for key, run in sorted(self.view.runs.items(), key=lambda item: item[0]) if key[0] == name]
+        written = [(key[1], run) for key, run in sorted(self.view.runs.items(), key=lambda i: i[0]) if key[0] == name]
+        state = self.view.states([name])[0]
+        told = None if state is None else told_run(state)
+        return written if told is None else [*written, told]
 
     def ended(self, id_: str) -> list[Status]:
         """How its finished runs ended, in the order of their dues."""
@@ -272,6 +279,5 @@ class Scheduler:
 
     def story(self, id_: str) -> list[str]:
         """Why it fired, or did not."""
-        name = self.name(id_)
-        runs = [(key[1], run) for key, run in sorted(self.view.runs.items(), key=lambda i: i[0]) if key[0] == name]
-        return [reason.text for reason in explain(self.state(id_), self.event(id_), runs, "in some words")]
+        reasons = explain(self.state(id_), self.event(id_), self._finished(id_), "in some words")
+        return [reason.text for reason in reasons]

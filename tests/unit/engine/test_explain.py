@@ -90,7 +90,7 @@ def skipped_active_runs(s):
 
 
 TOLD = {
-    "replaced": "A new definition took the place of the old one: revision 2.",
+    "replaced": "A new definition took the place of the old one: revision 2, in some words.",
     "too_old": "It was older than the history when it arrived, so it expired at once.",
     "never_due": "It has no time to fire at, so it expired at once.",
     "cancelled": "It was cancelled. {wrong} customer",
@@ -166,3 +166,9 @@ def test_waiting_for_a_slot_or_for_the_run_before_is_told():
         "The run due 2026-03-02T11:00:00.000Z waits for a slot of its tenant.",
         "The run due 2026-03-02T12:00:00.000Z waits for the previous run to end.",
     ]
+
+
+def test_the_schedule_that_holds_is_told_of_the_revision_that_brought_it():
+    told = story(replaced)
+    assert told[0] == "It was scheduled."
+    assert told[1] == "A new definition took the place of the old one: revision 2, in some words."

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lightsched.engine import firing
 from lightsched.event.status import Status
 from lightsched.event.tenant import Tenant
 from tests.unit.engine.scheduler import Scheduler
@@ -340,3 +341,16 @@ def test_topics_are_the_events_own_or_its_tenants():
     )
     topics = [delivery.topics for delivery in scheduler.advance("1m").deliveries]
     assert topics == [("a", "b"), ("acme.work",), ("lightsched.deliveries",)]
+
+
+def test_definitions_are_read_some_at_a_time_if_they_are_large(scheduler, monkeypatch):
+    monkeypatch.setattr(firing, "READ_BYTES", 5_000)
+    scheduler.post(*({"id": f"large-{n}", "in": "1m", "payload": "x" * 2_000} for n in range(7)))
+    scheduler.post(*({"id": f"small-{n}", "in": "2m", "payload": n} for n in range(7)))
+    read = []
+    definitions = scheduler.view.definitions
+    monkeypatch.setattr(scheduler.view, "definitions", lambda names: read.append(len(names)) or definitions(names))
+    assert len(scheduler.at("10:01").deliveries) == 7
+    assert read[:3] == [3, 3, 1]
+    assert len(scheduler.at("10:02").deliveries) == 14
+    assert read[-1] == 7

@@ -87,6 +87,17 @@ def test_a_command_that_landed_elsewhere_is_sent_home(elsewhere):
     assert elsewhere.totals == {}
 
 
+def test_a_command_that_nodes_send_around_is_put_aside_after_some_hops(elsewhere):
+    value, headers = {"id": "a", "in": "1h"}, ()
+    for _ in range(8):
+        (follow,) = elsewhere.step(elsewhere.command(value, headers=headers)).follows
+        value, headers = follow.record.value, follow.record.headers
+    step = elsewhere.step(elsewhere.command(value, headers=headers))
+    assert not step.follows
+    assert "same tenants" in step.dead_letters[0].detail
+    assert not elsewhere.step(elsewhere.command({"id": "a", "in": "1h"}, headers=(("ls_hops", b"x"),))).follows
+
+
 def test_durations_of_a_forwarded_command_count_from_its_first_append(elsewhere):
     elsewhere.post({"id": "a", "in": "10m"})
     (follow,) = elsewhere.follows

@@ -3,7 +3,7 @@
 import pytest
 
 from lightsched.event.status import Status
-from lightsched.event.tenant import Tenant
+from lightsched.event.tenant import Tenant, TenantLimits
 from tests.unit.engine.scheduler import Scheduler
 
 
@@ -65,7 +65,7 @@ def test_waiting_runs_never_block_others(scheduler):
 
 
 def test_each_tenant_has_slots_of_its_own():
-    scheduler = Scheduler(in_flight=1, tenants={"big": Tenant(in_flight=3)})
+    scheduler = Scheduler(in_flight=1, tenants={"big": Tenant(limits=TenantLimits(in_flight=3))})
     scheduler.post(*(tracked(f"{tenant}{n}", tenant=tenant) for tenant in ("big", "small") for n in range(5)))
     assert scheduler.at("10:10").order == ["big0", "big1", "big2", "small0"]
 

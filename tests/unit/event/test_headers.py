@@ -51,6 +51,7 @@ def test_all_fields_may_come_in_headers():
         "headers": b'{"a":"b"}',
         "labels": b'{"c":"d"}',
         "on_conflict": b"keep",
+        "if_revision": b"7",
         "track": b"true",
         "op": b"schedule",
         "reason": b"r",
@@ -58,7 +59,7 @@ def test_all_fields_may_come_in_headers():
     command = accepted(b"{}", headers=tuple((f"ls_{name}", value) for name, value in headers.items()))
     event = command.event
     assert set(headers) == set(FIELDS) - {"at", "in", "every", "payload", "payload_base64"}
-    assert (event.max_runs, event.priority, event.track) == (3, 0, True)
+    assert (event.max_runs, event.priority, event.track, event.if_revision) == (3, 0, True, 7)
     assert (event.window.from_, event.retry.attempts, event.topics) == ("09:00", 2, ("a",))
     assert (event.headers, event.labels) == ({"a": "b"}, {"c": "d"})
 

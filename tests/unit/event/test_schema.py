@@ -13,7 +13,7 @@ from lightsched.event.identity import identity
 from lightsched.event.limits import DEFAULT_LIMITS
 from lightsched.event.model import Event
 from lightsched.event.report import decode_report
-from lightsched.event.schema import SCHEDULES, delivery_schema, event_schema, report_schema, schemas
+from lightsched.event.schema import SCHEDULES, delivery_schema, event_schema, file_schema, report_schema, schemas
 from tests.unit.engine.test_garbage import EVENTS_ALMOST
 from tests.unit.event.reading import NOW, read
 from tests.unit.event.test_check import BAD
@@ -21,7 +21,7 @@ from tests.unit.event.test_definition import EVENTS
 from tests.unit.event.test_fuzz import REPORTS, SAMPLES
 
 FOLDER = Path(__file__).parents[3] / "docs" / "schema"
-MADE = {"event": event_schema, "report": report_schema, "delivery": delivery_schema}
+MADE = {"event": event_schema, "file": file_schema, "report": report_schema, "delivery": delivery_schema}
 VALID_EVENT = jsonschema_rs.validator_for(event_schema())
 VALID_REPORT = jsonschema_rs.validator_for(report_schema())
 VALID_DELIVERY = jsonschema_rs.validator_for(delivery_schema())
@@ -113,7 +113,7 @@ def test_the_schema_of_reports_refuses_what_it_can(change):
 
 @pytest.mark.parametrize("event", [Event(at=0), Event(at=0, payload=msgspec.Raw(b"1"), headers={"x": "y"})])
 def test_a_delivery_is_as_described(event):
-    headers = Emitter(3, b"").emit(identity("acme", "k", "é"), 2, NOW, 4, event, ("t",)).record.headers
+    headers = Emitter(3, b"").emit(identity("acme", "k", "é"), 2, NOW, 4, event, ("t",), 5_000).record.headers
     assert VALID_DELIVERY.is_valid({name: value.decode() for name, value in headers})
     described = delivery_schema()["properties"].keys() - ({"content-type"} if event.payload is msgspec.UNSET else set())
     assert {name for name, _ in headers} - {"x"} == described

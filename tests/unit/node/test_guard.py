@@ -87,3 +87,45 @@ def test_time_never_goes_back_while_the_clock_is_in_doubt(clocks):
     seen = [clocks.pass_(100, wall=wall) for wall in (100, -DAY, 2 * DAY, 100, -7_000, 100)]
     times = [now for now, _ in seen]
     assert times == sorted(times)
+
+
+class TestComparedWithAnotherClock:
+    """On Kafka there is the broker's time."""
+
+    @pytest.fixture
+    def clocks(self):
+        clocks = Clocks()
+        clocks.guard = ClockGuard(clocks.wall, clocks.monotonic, compared=True)
+        return clocks
+
+    def test_nothing_is_believed_before_the_other_clock_is_heard(self, clocks):
+        assert clocks.pass_(60_000) == (60_000, False)
+        clocks.guard.tell(clocks.wall, clocks.monotonic)
+        assert clocks.look() == (60_000, True)
+        assert clocks.guard.errors == 0
+
+    @pytest.mark.parametrize("jump", [5_001, DAY, -5_001, -DAY])
+    def test_a_clock_that_differs_is_not_believed_however_steady_it_is(self, clocks, jump):
+        clocks.guard.tell(START, clocks.monotonic)
+        clocks.wall += jump
+        assert clocks.look() == (0, False)
+        assert clocks.pass_(60_000) == (60_000, False), "the other clock goes on"
+        assert (clocks.guard.errors, clocks.guard.skew_ms) == (1, jump)
+
+    def test_it_is_believed_as_soon_as_it_agrees_again(self, clocks):
+        clocks.guard.tell(START, clocks.monotonic)
+        assert clocks.pass_(1_000, wall=DAY) == (1_000, False)
+        assert clocks.pass_(1_000, wall=2_000 - DAY) == (2_000, True)
+        assert clocks.guard.errors == 1
+
+    def test_a_machine_that_slept_waits_for_the_next_word(self, clocks):
+        clocks.guard.tell(START, clocks.monotonic)
+        assert clocks.pass_(0, wall=3_600_000) == (0, False), "monotonic time stood still"
+        clocks.guard.tell(START + 3_600_000, clocks.monotonic)
+        assert clocks.look() == (3_600_000, True)
+
+    def test_in_small_steps_back_time_stands_still(self, clocks):
+        clocks.guard.tell(START, clocks.monotonic)
+        assert clocks.pass_(1_000) == (1_000, True)
+        assert clocks.pass_(100, wall=-500) == (1_000, True)
+        assert clocks.pass_(1_000) == (1_500, True)

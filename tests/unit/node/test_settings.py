@@ -32,6 +32,7 @@ def test_defaults_are_those_of_the_contract():
     assert settings.limits.horizon == 3650 * 86_400_000
     assert settings.history.keep == 7 * 86_400_000
     assert settings.embedded.prefix == "lightsched."
+    assert (settings.kafka.prefix, settings.kafka.partitions, settings.kafka.group) == ("lightsched.", 12, "lightsched")
 
 
 def test_a_file_is_overridden_by_variables_and_those_by_flags(file, monkeypatch):
@@ -120,3 +121,15 @@ def test_settings_become_rules_of_the_engine():
 def test_a_large_payload_fits_into_a_record_in_base64():
     limits = Settings.load(limits={"payload": "10MiB"}).event_limits()
     assert limits.record > limits.payload * 4 // 3
+
+
+def test_a_variable_that_means_nothing_is_an_error(monkeypatch):
+    monkeypatch.setenv("LIGHTSCHED_HTPP__PORT", "2")
+    with pytest.raises(BadSettings, match="LIGHTSCHED_HTPP__PORT"):
+        Settings.load()
+
+
+def test_variables_of_the_client_and_of_the_tests_are_not_settings(monkeypatch):
+    for name in ("LIGHTSCHED_SERVER", "LIGHTSCHED_TOKEN", "LIGHTSCHED_TEST_KAFKA"):
+        monkeypatch.setenv(name, "x")
+    assert Settings.load().http.port == 8080

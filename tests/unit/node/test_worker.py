@@ -5,13 +5,16 @@ import asyncio
 import msgspec
 import pytest
 
+from lightsched.engine import commands
 from lightsched.engine.engine import Engine
 from lightsched.engine.rules import Rules
 from lightsched.event.identity import parts
 from lightsched.event.record import Appended, Record
-from lightsched.node.answers import Answers
+from lightsched.node.answers import Answers, NotAnswered
+from lightsched.node.guard import ClockGuard
 from lightsched.node.metrics import Metrics
 from lightsched.node.worker import DOUBT_SLEEP_S, LONGEST_SLEEP_S, STEP_INPUTS, Worker
+from lightsched.store.errors import StoreUnreadable
 from tests.unit.engine.memory_view import MemoryView
 
 EVENTS = "lightsched.events"
@@ -82,10 +85,14 @@ class MemoryPartition:
     def wake(self):
         self.woken.set()
 
-    async def commit(self, step):
+    async def write(self, step):
         self.before_commit()
         self.store.apply(step)
         self.commits.append(step)
+        return self.durable()
+
+    async def durable(self):
+        pass
 
     async def close(self):
         pass
@@ -107,7 +114,8 @@ async def partition(clock):
 
 @pytest.fixture
 async def worker(partition, clock):
-    return Worker(partition, Engine(Rules(step_fires=5)), clock, Answers(), Metrics())
+    guard = ClockGuard(clock.wall_ms(), clock.monotonic_ms())
+    return Worker(partition, Engine(Rules(step_fires=5)), clock, Answers(), Metrics(), guard)
 
 
 async def test_it_wakes_at_the_next_due_and_not_by_a_tick(worker, partition, clock):
@@ -215,6 +223,7 @@ async def test_what_was_done_is_counted(worker, partition, clock):
     await worker.turn(0)
     clock.pass_(1500)
     await worker.turn(0)
+    await worker.settle()
     value = worker.metrics.registry.get_sample_value
     assert value("lightsched_commands_total", {"tenant": "default", "outcome": "SCHEDULED"}) == 1
     assert value("lightsched_commands_total", {"tenant": "default", "outcome": "NOT_FOUND"}) == 1
@@ -233,3 +242,105 @@ async def test_what_became_due_while_it_slept_fires_when_it_wakes(worker, partit
     partition.wake()
     await turn
     assert partition.delivered == ["e"]
+
+
+async def test_a_step_is_answered_when_it_is_durable_while_the_next_one_is_computed(worker, partition, clock):
+    synced = asyncio.get_running_loop().create_future()
+    partition.durable = lambda: synced
+    partition.append({"id": "e", "in": "1h"})
+    asked = worker.answers.expect(EVENTS, 0, 0, 1)
+    await worker.turn(0)
+    partition.append({"id": "f", "in": "1h"})
+    second = asyncio.create_task(worker.turn(0))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert (partition.position, len(partition.commits), asked.done()) == (2, 1, False)
+    synced.set_result(None)
+    await second
+    assert (len(partition.commits), asked.done()) == (2, True)
+
+
+async def test_a_step_that_does_not_become_durable_ends_the_worker_and_is_not_answered(worker, partition):
+    async def fail():
+        raise OSError("no sync")
+
+    partition.durable = fail
+    partition.append({"id": "e", "in": "1h"})
+    asked = worker.answers.expect(EVENTS, 0, 0, 1)
+    with pytest.raises(OSError, match="no sync"):
+        await asyncio.wait_for(worker.run(), 5)
+    assert not asked.done()
+
+
+async def test_tenants_beyond_a_number_share_a_label(worker, partition, monkeypatch):
+    monkeypatch.setattr("lightsched.node.metrics.MOST_TENANTS", 2)
+    partition.append(*({"id": "e", "in": "1h", "tenant": f"t{n}"} for n in range(5)))
+    await worker.turn(0)
+    await worker.settle()
+    value = worker.metrics.registry.get_sample_value
+    assert value("lightsched_commands_total", {"tenant": "t1", "outcome": "SCHEDULED"}) == 1
+    assert value("lightsched_commands_total", {"tenant": "t2", "outcome": "SCHEDULED"}) is None
+    assert value("lightsched_commands_total", {"tenant": "(other)", "outcome": "SCHEDULED"}) == 3
+
+
+async def test_inputs_that_the_engine_fails_on_are_put_aside_and_the_others_go_on(worker, partition, monkeypatch):
+    good = commands.apply
+
+    def fragile(draft, command):
+        if command.event.id in ("bad", "worse"):
+            raise ZeroDivisionError
+        good(draft, command)
+
+    monkeypatch.setattr(commands, "apply", fragile)
+    ids = ["a", "bad", "b", "worse", "c"]
+    partition.append(*({"id": id_, "in": "1h"} for id_ in ids))
+    asked = worker.answers.expect(EVENTS, 0, 0, 5)
+    await worker.turn(0)
+    assert [answer.outcome for answer in await asked] == ["SCHEDULED", "INVALID"] * 2 + ["SCHEDULED"]
+    (step,) = partition.commits
+    assert [(letter.reason, letter.offset) for letter in step.dead_letters] == [("POISON", 1), ("POISON", 3)]
+    assert step.meta.events_offset == 5
+
+
+async def test_a_failure_that_no_input_causes_ends_the_worker(worker, partition, clock, monkeypatch):
+    partition.append({"id": "a", "in": "1s"})
+    await worker.turn(0)
+    monkeypatch.setattr("lightsched.engine.engine.fire_due", lambda draft: 1 / 0)
+    partition.append({"id": "b", "in": "1h"})
+    with pytest.raises(ZeroDivisionError):
+        await worker.turn(0)
+
+
+async def test_a_batch_that_was_passed_over_is_told_so(worker, partition):
+    partition.append({"id": "a", "in": "1h"}, {"id": "b", "in": "1h"})
+    partition.position = 1
+    asked = worker.answers.expect(EVENTS, 0, 0, 1)
+    await worker.turn(0)
+    with pytest.raises(NotAnswered):
+        await asyncio.wait_for(asked, 5)
+
+
+async def test_a_store_that_cannot_be_read_is_no_inputs_fault(worker, partition, monkeypatch):
+    def unreadable(_names):
+        raise StoreUnreadable(why="a bad block")
+
+    monkeypatch.setattr(partition.store, "states", unreadable)
+    partition.append({"id": "a", "in": "1h"}, {"op": "cancel", "id": "b"})
+    with pytest.raises(StoreUnreadable):
+        await worker.turn(0)
+    assert not partition.commits
+
+
+async def test_inputs_that_fail_only_together_are_found_too(worker, partition, monkeypatch):
+    good = commands.apply
+
+    def fragile(draft, command):
+        good(draft, command)
+        if len(draft.step.states) == 3:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(commands, "apply", fragile)
+    partition.append(*({"id": id_, "in": "1h"} for id_ in "abcd"))
+    asked = worker.answers.expect(EVENTS, 0, 0, 4)
+    await worker.turn(0)
+    assert [answer.outcome for answer in await asked] == ["SCHEDULED", "SCHEDULED", "INVALID", "INVALID"]

@@ -23,6 +23,7 @@ from lightsched.event.identity import identity, tenant_of
 from lightsched.event.status import FINAL, Status
 from lightsched.store.families import META, STORE_FAMILIES
 from lightsched.store.forecast import MAX_MINUTES
+from lightsched.store.heads import place_of
 from lightsched.store.rocks import Rocks, new_batch
 from lightsched.store.store import Store
 from tests.unit.store.make import NOW_MS, make_run, make_state, write
@@ -155,6 +156,11 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 changed[entry.identity] = structs.replace(state, runs=others)
             finished[entry.identity, entry.due_ms, state.revision] = FinishedRun(Status.SUCCESS, until_ms, 1)
         self.write(changed, finished)
+
+    @rule(start=st.tuples(TIMES, st.integers(0, 10), st.integers(0, 50)), limit=LIMITS)
+    def look_ahead(self, start, limit):
+        by_time = sorted(self.expected_due(), key=place_of)
+        assert self.store.soonest(start, limit) == [entry for entry in by_time if place_of(entry) >= start][:limit]
 
     @rule(until_ms=TIMES, limit=LIMITS)
     def time_out(self, until_ms, limit):

@@ -4,7 +4,7 @@ import sys
 import pytest
 from rocksdict import Options, Rdict
 
-from lightsched.store.errors import StoreInUse, StoreTooNew
+from lightsched.store.errors import StoreInUse, StoreNotMade, StoreTooNew
 from lightsched.store.families import META, STORE_FAMILIES
 from lightsched.store.format import VERSION
 from lightsched.store.rocks import Rocks, new_batch
@@ -57,3 +57,9 @@ def test_a_closed_database_can_be_opened_again_at_once(tmp_path):
             store = Store(rocks, 0)
             assert store.due(2**40, 10) == []
             del store
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreNotMade, match="file/store cannot be made"):
+        Rocks(tmp_path / "file" / "store", STORE_FAMILIES)

@@ -5,7 +5,9 @@ from lightsched.engine.step import Totals
 from lightsched.engine.view import Entry
 from lightsched.event.identity import identity
 from lightsched.event.status import Status
-from lightsched.store.families import DEFINITIONS
+from lightsched.store.families import DEFINITIONS, DUE, META
+from lightsched.store.keys import due_key
+from lightsched.store.rocks import new_batch
 from lightsched.store.store import Store
 from tests.unit.store.make import EVENT, NOW_MS, make_run, make_state, opened, write
 
@@ -85,6 +87,33 @@ def test_due_entries_come_by_priority_then_time_then_arrival(store, rocks):
     ]
     assert store.due(NOW_MS + 4, 2) == found[:2]
     assert store.next_due_ms() == NOW_MS + 1
+
+
+def test_what_is_due_comes_with_the_state_of_now(store, rocks):
+    first, second = make_state(1), make_state(2, due_ms=NOW_MS + 1)
+    write(store, rocks, {EVENT: first, OTHER: second})
+    for state in (
+        structs.replace(first, trail=(Decision(NOW_MS, "triggered"),)),  # its entry stays
+        structs.replace(first, runs=(make_run(3, Phase.DELIVERED),)),
+        structs.replace(first, due_ms=NOW_MS - 1),
+    ):
+        write(store, rocks, {EVENT: state})
+        names = [entry.identity for entry in store.due(NOW_MS + 1, 10)]
+        assert names == [EVENT, OTHER]
+        assert store.states([OTHER, EVENT, SAME]) == [second, state, None]
+
+
+def test_entries_of_an_earlier_format_hold_no_state(store, rocks):
+    state = make_state(1)
+    write(store, rocks, {EVENT: state})
+    batch = new_batch()
+    batch.put(due_key(0, 5, NOW_MS, 1), EVENT, rocks.handles[DUE])
+    batch.put(b"\0\0format", b"2", rocks.handles[META])
+    rocks.write(batch)
+    migrated = Store(rocks, 0)
+    assert migrated.due(NOW_MS, 10) == [Entry(5, NOW_MS, 1, EVENT)]
+    assert migrated.states([EVENT]) == [state]
+    assert migrated.forecast(NOW_MS // 60_000, 1) == {NOW_MS // 60_000: {"default": 1}}
 
 
 def test_the_next_thing_to_do_may_be_a_deadline(store, rocks):
@@ -186,3 +215,16 @@ def test_a_store_is_as_it_was_when_it_is_opened_again(tmp_path):
 
 def test_every_partition_has_a_secret_of_its_own(rocks):
     assert Store(rocks, 0).meta.secret != Store(rocks, 1).meta.secret
+
+
+def test_events_are_found_by_how_their_key_begins(store, rocks):
+    names = [identity("default", key, key) for key in ("a1", "ab", "ab1", "b")] + [identity("other", "ab", "ab")]
+    write(store, rocks, {name: make_state(n) for n, name in enumerate(names)})
+    assert [name for name, _ in store.scan("default", None, 10, "ab")] == names[1:3]
+    assert [name for name, _ in store.scan("default", names[1], 10, "ab")] == names[2:3]
+    assert store.scan("default", None, 10, "zz") == []
+    assert not store.has_keyed("default", "ab")
+    write(store, rocks, {identity("default", "k", "abc"): make_state(9)})
+    assert store.has_keyed("default", "ab")
+    assert not store.has_keyed("default", "b")
+    assert not store.has_keyed("other", "ab")

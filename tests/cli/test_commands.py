@@ -1,0 +1,248 @@
+"""Does every command do what it says, for people and for programs?"""
+
+import json
+
+import pytest
+
+from lightsched import SyncClient
+
+
+def only_json(done):
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.lines]
+
+
+def test_schedule_look_cancel(cli, name):
+    done = cli("schedule", "--id", name, "--in", "5m", "--payload", '{"text": "tea"}', "--label", "team=blue")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{name}: SCHEDULED, fires in 5 min (")
+    shown = cli("get", name)
+    for words in (f"{name}  NOT_STARTED", "once at", "(in 5 min)", "team=blue", '{"text":"tea"}'):
+        assert words in shown.out
+    assert cli("cancel", name, "--reason", "coffee").out == f"{name}: CANCELLED\n"
+    assert "It was cancelled. coffee" in cli("explain", name).out
+
+
+def test_what_is_too_old_is_said_to_be_over(cli, name):
+    done = cli("schedule", "--id", name, "--at", "2020-01-01T00:00:00Z")
+    assert done.out == f"{name}: SCHEDULED, and already EXPIRED: its time is too long past\n"
+
+
+def test_every_option_of_schedule_reaches_the_event(cli, name, server):
+    options = {
+        "--cron": "0 9 * * *",
+        "--tz": "Europe/Paris",
+        "--starts-at": "2030-01-01T00:00",
+        "--max-runs": "3",
+        "--ends-at": "2031-01-01T00:00:00Z",
+        "--jitter": "1m",
+        "--window": '{"from": "08:00", "to": "17:00"}',
+        "--key": "k",
+        "--type": "mail.send",
+        "--topic": name,
+        "--header": "h=1",
+        "--label": "l=2",
+        "--priority": "2",
+        "--catch-up": "all",
+        "--look-back": "2h",
+        "--overlap": "queue",
+        "--until": "success",
+        "--retry": '{"attempts": 2, "delay": "1s"}',
+        "--timeout": "1m",
+        "--expires-in": "1h",
+        "--on-conflict": "reject",
+        "--payload": "just text",
+    }
+    arguments = [part for option in options.items() for part in option]
+    (result,) = only_json(cli("schedule", "--id", name, *arguments, "--track", "--json"))
+    assert result["outcome"] == "SCHEDULED"
+    (event,) = only_json(cli("get", name, "--json"))
+    expected = {
+        "cron": "0 9 * * *",
+        "timezone": "Europe/Paris",
+        "starts_at": "2030-01-01T00:00",
+        "max_runs": 3,
+        "ends_at": "2031-01-01T00:00:00Z",
+        "jitter": "1m",
+        "window": {"from": "08:00", "to": "17:00"},
+        "key": "k",
+        "type": "mail.send",
+        "topics": [name],
+        "headers": {"h": "1"},
+        "labels": {"l": "2"},
+        "priority": 2,
+        "catch_up": "all",
+        "look_back": "2h",
+        "overlap": "queue",
+        "until": "success",
+        "retry": {"attempts": 2, "delay": "1s"},
+        "timeout": "1m",
+        "expires_in": "1h",
+        "payload": "just text",
+        "track": True,
+        "status": "NOT_STARTED",
+        "revision": 1,
+    }
+    assert {field: event[field] for field in expected} == expected
+    assert (event["next_execution"][:16], event["next_execution"][-1]) == ("2030-01-01T08:00", "Z")
+
+
+def test_a_payload_that_was_meant_as_json_is_not_taken_as_text(cli, name):
+    done = cli("schedule", "--id", name, "--in", "1h", "--payload", '{"a": 1')
+    assert done.code == 2
+    assert "looks like JSON and is none" in done.err
+
+
+def test_a_payload_from_a_file(cli, name, tmp_path):
+    (tmp_path / "p.json").write_text('{"from": "file"}')
+    (tmp_path / "p.bin").write_bytes(b"\xff\x00")
+    cli("schedule", "--id", name, "--in", "1h", "--payload", f"@{tmp_path / 'p.json'}")
+    assert only_json(cli("get", name, "--json"))[0]["payload"] == {"from": "file"}
+    cli("schedule", "--id", name, "--in", "1h", "--payload", f"@{tmp_path / 'p.bin'}")
+    (shown,) = only_json(cli("get", name, "--json"))
+    assert (shown["payload_base64"], "payload" in shown) == ("/wA=", False)
+    assert cli("schedule", "--in", "1h", "--payload", "@/nowhere").code == 2
+
+
+def test_lists(cli, name):
+    for n in range(3):
+        cli("schedule", "--id", f"{name}{n}", "--in", f"{n + 1}h", "--label", f"t={name}")
+    cli("pause", f"{name}1")
+    shown = cli("list", "--label", f"t={name}")
+    assert shown.lines[0].split() == ["ID", "STATUS", "TYPE", "NEXT", "SCHEDULE"]
+    assert [line.split()[:2] for line in shown.lines[1:]] == [
+        [f"{name}0", "NOT_STARTED"],
+        [f"{name}1", "PAUSED"],
+        [f"{name}2", "NOT_STARTED"],
+    ]
+    assert [event["id"] for event in only_json(cli("list", "--prefix", name, "--status", "paused", "--json"))] == [
+        f"{name}1"
+    ]
+    short = cli("list", "--prefix", name, "--limit", "2")
+    assert len(short.lines) == 3
+    assert "and more" in short.err
+    assert len(only_json(cli("list", "--prefix", name, "--limit", "0", "--json"))) == 3
+    assert cli("list", "--prefix", f"{name}x").out == "There are no such events.\n"
+
+
+def test_pause_trigger_history(cli, name):
+    cli("schedule", "--id", name, "--every", "1h", "--payload", "1")
+    assert cli("trigger", name).out.startswith(f"{name}: TRIGGERED")
+    assert cli("pause", name, "--json").out.startswith('{"id":"')
+    assert cli("resume", name).out.startswith(f"{name}: RESUMED, fires in ")
+    shown = cli("history", name)
+    assert shown.lines[0].split() == ["DUE", "STATUS", "ATTEMPTS", "DELIVERED", "EXECUTOR", "RESULT"]
+    assert "SUCCESS" in shown.lines[1]
+    (run,) = only_json(cli("history", name, "--json"))
+    assert (run["status"], run["attempt"]) == ("SUCCESS", 1)
+    (last,) = [run for run in only_json(cli("history", "--limit", "0", "--json")) if run["id"] == name]
+    assert last.items() >= run.items()
+    assert cli("history").lines[0].split()[:2] == ["ID", "DUE"]
+    story = cli("explain", name)
+    assert story.lines[0].split() == [name, "NOT_STARTED"]
+    assert "It was scheduled: every hour" in story.lines[1]
+    assert story.lines[-1].split()[0] == "now"
+    assert only_json(cli("explain", name, "--json"))[0]["reasons"]
+
+
+def test_previews_and_forecasts(cli):
+    shown = cli("preview", "30 9 * * mon-fri", "--tz", "Europe/Paris", "--n", "2", "--from", "2026-10-23T00:00:00Z")
+    assert shown.lines[0] == "at 09:30 on weekdays, Europe/Paris"
+    assert "Fri 2026-10-23 09:30:00 +0200  07:30:00Z" in shown.lines[2]
+    assert "Mon 2026-10-26 09:30:00 +0100  08:30:00Z" in shown.lines[3]
+    (found,) = only_json(cli("preview", "--every", "1h", "-n", "1", "--json"))
+    assert found["times"][0].keys() == {"utc", "local", "note"}
+    assert len(only_json(cli("forecast", "--minutes", "3", "--json"))) == 3
+    assert cli("preview").code == 2
+
+
+def test_forecast_draws_what_is_due(cli, name):
+    cli("schedule", "--id", name, "--in", "30s")
+    assert "█" in cli("forecast", "--minutes", "2").out
+
+
+def test_watching(cli, name):
+    for n in range(2):
+        cli("schedule", "--id", f"{name}{n}", "--in", "1ms", "--topic", name, "--payload", f'{{"n": {n}}}')
+    seen = cli("watch", name, "--group", "g", "--count", "2")
+    assert [line.split()[2][:-1] for line in seen.lines] == [name, name]
+    assert '{"n":' in seen.out
+    assert cli("watch", name, "--group", "g", "--idle", "1ms").out == ""
+    live = cli("watch", name, "--idle", "1ms")
+    assert (live.out, "leave with Ctrl-C" in live.err) == ("", True)
+
+
+def test_reporting(cli, name):
+    cli("schedule", "--id", name, "--in", "1ms", "--topic", name, "--track")
+    (seen,) = only_json(cli("watch", name, "--group", "g", "--count", "1", "--json"))
+    done = cli("report", seen["delivery"], "success", "--token", seen["token"], "--result", '{"sent": 1}')
+    assert done.out == f"{seen['delivery']}: reported SUCCESS\n"
+    assert only_json(cli("history", name, "--json"))[0]["result"] == {"sent": 1}
+    assert cli("report", seen["delivery"], "SUCCESS", "--token", seen["token"]).code == 1
+    assert cli("report", seen["delivery"], "DONE", "--token", "x").code == 2
+
+
+def test_nodes(cli):
+    shown = cli("nodes")
+    assert shown.lines[1].split()[:1] == ["node-1"]
+    assert " 0-2 " in shown.lines[1]
+    assert only_json(cli("nodes", "--json"))[0]["partitions"] == [0, 1, 2]
+
+
+def test_a_tenant_and_a_key_can_be_named(cli, name):
+    cli("schedule", "--id", name, "--key", "k1", "--in", "1h", "--tenant", "acme")
+    cli("schedule", "--id", name, "--key", "k2", "--in", "1h", "--tenant", "acme")
+    several = cli("get", name, "--tenant", "acme")
+    assert (several.code, "`k1`, `k2`" in several.err) == (1, True)
+    assert cli("cancel", name, "--tenant", "acme", "--key", "k1").code == 0
+
+
+def test_names_cannot_paint_the_terminal(cli, name, server):
+    with SyncClient(server) as client:
+        client.schedule(id=f"{name}[red]", in_="1h", payload="\x1b[31m[bold]")
+    shown = cli("list", "--prefix", name).out + cli("get", f"{name}[red]").out
+    assert f"{name}[red]" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["get", "nobody"], 1, "lightsched: The tenant `default` has no event 'nobody'"),
+        (["schedule", "--in", "soon"], 2, "lightsched: in: 'soon' is not a duration: write for example"),
+        (["schedule"], 2, "exactly one of --at, --in, --cron, --every"),
+        (["schedule", "--in", "1s", "--at", "x"], 2, "exactly one of"),
+        (["schedule", "--in", "1s", "--label", "x"], 2, "name=value"),
+        (["schedule", "--in", "1s", "--retry", "5"], 2, "JSON object"),
+        (["list", "--status", "done"], 2, "lightsched: status"),
+        (["frobnicate"], 2, "No such command"),
+        (["inject", "/nowhere.json"], 2, "cannot read /nowhere.json"),
+        (["inject", __file__], 2, "--format"),
+    ],
+)
+def test_what_goes_wrong_is_said_with_what_to_do(cli, arguments, code, complaint):
+    done = cli(*arguments)
+    assert done.code == code
+    assert complaint in " ".join(done.err.replace("│", " ").split())
+    assert done.out == ""
+
+
+def test_a_server_that_is_not_there(type_in):
+    done = type_in("--server", "http://127.0.0.1:9", "get", "x")
+    assert done.code == 1
+    assert "`lightsched dev` starts one" in done.err
+    assert type_in("--server", "here", "get", "x").code == 2
+
+
+def test_on_kafka(type_in, on_kafka, name):
+    address, place = on_kafka
+    topics = f"kafka://{place.bootstrap}?prefix={place.prefix}"
+    assert type_in("--server", topics, "schedule", "--id", name, "--every", "1h").out == f"{name}: sent\n"
+    assert type_in("--server", address, "schedule", "--id", f"{name}2", "--in", "1ms", "--payload", "1").code == 0
+    seen = type_in("--server", address, "watch", "--group", name, "--count", "1", "--json")
+    assert json.loads(seen.out)["id"] == f"{name}2"
+    for command in (["get", f"{name}2"], ["list"], ["history", f"{name}2"], ["explain", f"{name}2"], ["nodes"]):
+        assert type_in("--server", address, *command).code == 0
+    assert type_in("--server", address, "cancel", name).code == 0
+    refused = type_in("--server", topics, "list")
+    assert (refused.code, "ask a server" in refused.err) == (1, True)

@@ -1,0 +1,111 @@
+"""The program as it is typed: what it imports, how it paints, how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lightsched import SyncClient
+from lightsched.cli.printing import relative
+from tests.cli.conftest import program
+
+OF_A_SERVER = {
+    *("fastapi", "uvicorn", "rocksdict", "aiokafka", "pydantic_settings", "prometheus_client"),
+    *("lightsched.node", "lightsched.api", "lightsched.store", "lightsched.engine", "lightsched.log"),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more"),
+    [(["--help"], {"msgspec", "httpx", "asyncio"}), (["get", "x"], {"rich"}), (["inject", "--check", "-"], {"httpx"})],
+)
+def test_only_what_is_needed_is_imported(arguments, more):
+    look = (
+        "import sys, atexit, lightsched.cli; sys.argv[1:] = %r; "
+        "atexit.register(lambda: print('modules', *sys.modules, file=sys.stderr)); lightsched.cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look % ["--server", "http://127.0.0.1:9", *arguments]],
+        capture_output=True,
+        text=True,
+        input="",
+        check=False,
+    )
+    loaded = set(done.stderr.rpartition("modules ")[2].split())
+    assert "lightsched.cli.main" in loaded
+    assert loaded & (OF_A_SERVER | more) == set()
+
+
+def test_it_knows_its_version_and_its_shells():
+    assert program("--version").stdout.startswith("lightsched 0.")
+    offered = program(_LIGHTSCHED_COMPLETE="complete_bash", COMP_WORDS="lightsched pre", COMP_CWORD="1")
+    assert offered.stdout.split() == ["preview"]
+
+
+def on_a_terminal(*arguments, **environment):
+    """What a person sees."""
+    ours, theirs = pty.openpty()
+    clean = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TERM"}}
+    command = [sys.executable, "-m", "lightsched", *arguments]
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**clean, "TERM": "xterm-256color", **environment}
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            seen += chunk
+    except OSError:
+        pass  # the other side is closed
+    os.close(ours)
+    assert process.wait(30) == 0
+    return seen.decode()
+
+
+@pytest.fixture
+def client(server):
+    with SyncClient(server) as client:
+        yield client
+
+
+def test_colours_are_for_terminals(client, server, name):
+    client.schedule(id=name, in_="1h")
+    assert "\x1b[" in on_a_terminal("--server", server, "get", name)
+    assert "\x1b[3" not in on_a_terminal("--server", server, "get", name, NO_COLOR="1")
+
+
+def test_ctrl_c_ends_watching_in_peace(client, server, name):
+    client.schedule(id=name, every="200ms", topics=[name])
+    command = [sys.executable, "-m", "lightsched", "--server", server, "watch", name, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert json.loads(watching.stdout.readline())["id"] == name
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 0
+        assert "Traceback" not in watching.stderr.read()
+    client.cancel(name)
+
+
+def test_the_environment_names_the_server(server):
+    assert program("nodes", LIGHTSCHED_SERVER=server).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "now"),
+        (5, "in 5 s"),
+        (-5, "5 s ago"),
+        (179, "in 3 min"),
+        (7_200, "in 2 h"),
+        (-200_000, "2 d ago"),
+    ],
+)
+def test_times_by_how_far_away_they_are(seconds, words):
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+    assert relative(now + timedelta(seconds=seconds), now) == words
+    assert relative(None) == "—"

@@ -1,0 +1,132 @@
+"""What is lost on the way is sent again, and nothing happens twice."""
+
+import json
+
+import pytest
+
+from lightsched.client import (
+    Client,
+    NotFound,
+    Outcome,
+    OutcomeUnknown,
+    QuotaExceeded,
+    ServerFailed,
+    Unavailable,
+    Unreachable,
+    retrying,
+)
+from tests.client.conftest import lossy
+
+BUSY = b"HTTP/1.1 429 Too Many\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n"
+LATER = b"HTTP/1.1 429 Too Many\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n"
+FULL = b"HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n"
+DOWN = b"HTTP/1.1 503 Down\r\ncontent-length: 0\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(retrying, "FIRST_S", 0.001)
+
+
+async def test_an_event_whose_answer_is_lost_is_there_once(server, client, name):
+    async with lossy(server, "lost", "lost") as address, Client(address) as through:
+        result = await through.schedule(at="2030-01-01T00:00:00Z", labels={"t": name})
+    assert result.outcome is Outcome.UNCHANGED
+    assert [event.id async for event in client.list(labels={"t": name})] == [result.id]
+
+
+async def test_a_wait_that_was_lost_does_not_start_again(server, client, name):
+    async with lossy(server, "lost") as address, Client(address) as through:
+        result = await through.schedule(in_="1ms", topics=[name])
+        assert result.outcome is Outcome.UNCHANGED
+    async with lossy(server, "lost") as address, Client(address) as through:
+        own = await through.schedule(id=name, in_="1ms", topics=[name])
+        assert own.outcome is Outcome.SCHEDULED
+    async with lossy(server, "lost") as address, Client(address) as through:
+        many = await through.schedule_many([{"in": "1ms", "topics": [name]}, {"op": "trigger", "id": "nobody"}])
+    assert [each.ok for each in many] == [True, False]
+    seen = [delivery.id async for delivery in client.deliveries(name, group="g", idle="1s")]
+    assert sorted(seen) == sorted([result.id, name, many[0].id])
+
+
+@pytest.mark.parametrize("loss", ["lost", DOWN])
+async def test_what_could_happen_twice_is_not_sent_again(server, client, name, loss):
+    await client.schedule(id=name, every="1h")
+    async with lossy(server, loss) as address, Client(address) as through:
+        with pytest.raises(OutcomeUnknown, match="look at the event"):
+            await through.trigger(name)
+    triggered = sum("triggered" in reason.text for reason in (await client.explain(name)).reasons)
+    assert triggered == (loss == "lost")
+
+
+async def test_what_has_surely_not_arrived_is_sent_again(server, client, name):
+    await client.schedule(id=name, every="1h")
+    async with lossy(server, BUSY, BUSY) as address, Client(address) as through:
+        assert (await through.trigger(name)).outcome is Outcome.TRIGGERED
+
+
+async def test_of_many_those_that_were_not_heard_of_are_sent_again(server, client, name):
+    unheard = [{"index": n, "id": f"{name}{n}", "outcome": None, "error": "try again"} for n in range(4)]
+    body = json.dumps({"results": [{"id": f"{name}0", "outcome": "SCHEDULED"}, *unheard[1:]]}).encode()
+    answer = b"HTTP/1.1 207 Some\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    at = "2030-01-01T00:00:00Z"
+    events = [{"id": f"{name}0", "at": at}, {"id": f"{name}1", "at": at}, {"id": f"{name}2", "at": at}]
+    async with lossy(server, answer) as address, Client(address) as through:
+        results = await through.schedule_many([*events, {"op": "pause", "id": f"{name}2"}])
+    assert [result.outcome for result in results] == ["SCHEDULED", "SCHEDULED", None, None]
+    assert [result.ok for result in results] == [True, True, False, False]
+    assert [event.id async for event in client.list(prefix=name)] == [f"{name}1"]
+
+
+async def test_a_report_that_was_thought_to_be_lost_is_no_error(server, client, name):
+    await client.schedule(in_="1ms", topics=[name], track=True)
+    async for delivery in client.deliveries(name, group="g"):
+        async with lossy(server, "lost") as address, Client(address) as through:
+            await through.report(delivery, "SUCCESS", result=1)
+        break
+    (run,) = [run async for run in client.runs(delivery.id)]
+    assert run.result == 1
+
+
+async def test_a_server_that_is_down_is_not_asked_for_ever(server):
+    async with lossy(server, *[DOWN] * 3) as address, Client(address, retries=2) as through:
+        with pytest.raises(Unavailable):
+            await through.nodes()
+        assert await through.nodes()
+
+
+@pytest.mark.parametrize("answer", [LATER, FULL])
+async def test_a_server_that_wants_to_be_left_alone_is(server, answer):
+    async with lossy(server, answer) as address, Client(address) as through:
+        with pytest.raises(QuotaExceeded):
+            await through.nodes()
+        assert await through.nodes()
+
+
+async def test_nobody_there(server):
+    async with lossy(server) as address:
+        pass
+    async with Client(address, retries=1) as through:
+        with pytest.raises(Unreachable, match="is lightsched running there"):
+            await through.nodes()
+
+
+async def test_somebody_else_there(server):
+    other = b"HTTP/1.1 404 Not Found\r\ncontent-length: 5\r\n\r\nhello"
+    page = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n<html></html>"
+    async with lossy(server, other, page) as address, Client(address) as through:
+        with pytest.raises(NotFound, match="answered 404, and not as lightsched does: hello"):
+            await through.get("x")
+        with pytest.raises(ServerFailed, match="Is it the right address"):
+            await through.get("x")
+
+
+def test_pauses_grow_up_to_a_bound():
+    bounds = [(retrying.FIRST_S * 2**n / 2, retrying.FIRST_S * 2**n) for n in range(5)]
+    assert all(low <= (retrying.pause_s(n + 1) or 0) <= high for n, (low, high) in enumerate(bounds))
+    assert (retrying.pause_s(60) or 0) <= retrying.LONGEST_S
+    assert (retrying.pause_s(1, "2") or 0) >= 2
+    assert retrying.pause_s(1, "61") is None
+    assert (retrying.pause_s(1, "Mon, 01 Jan 2024 00:00:00 GMT") or 99) < 1
+    assert retrying.pause_s(1, "Mon, 01 Jan 2096 00:00:00 GMT") is None
+    assert (retrying.pause_s(1, "soon") or 99) < 1
