@@ -1,5 +1,7 @@
 """What do the tests of a log commit? Steps with one of everything, made by hand."""
 
+import asyncio
+
 import msgspec
 from msgspec import structs
 
@@ -90,3 +92,15 @@ def step(
 
 def values(appended) -> list[str]:
     return [each.record.value.decode() for each in appended]
+
+
+async def fetched(log, topic, count):
+    """So many records of a topic, and no more: on Kafka a commit is visible a moment after it is acknowledged."""
+    found, positions = [], {}
+    async with asyncio.timeout(LONG_S):
+        while len(found) < count:
+            more = await log.fetch(topic, positions, count, LONG_S)
+            positions |= {each.partition: each.offset + 1 for each in more}
+            found += more
+    assert await log.fetch(topic, positions, 1, 0) == []
+    return found

@@ -46,7 +46,7 @@ from lightsched.node.settings import Settings
 from lightsched.node.worker import Worker
 from lightsched.store.rocks import Memory, new_batch
 from tests.conformance.adapters import DAY_MS, PARTITIONS
-from tests.conformance.make import LONG_S, TOPICS, command, delivery, event, record, step, values
+from tests.conformance.make import LONG_S, TOPICS, command, delivery, event, fetched, record, step, values
 from tests.programs import KCAT
 
 CHANGES = 3
@@ -102,18 +102,6 @@ async def working(log, *numbers):
         await asyncio.gather(*running)
 
 
-async def fetch(log, topic, count):
-    """So many records of a topic, and no more."""
-    found, positions = [], {}
-    async with asyncio.timeout(LONG_S):
-        while len(found) < count:
-            more = await log.fetch(topic, positions, count, LONG_S)
-            positions |= {each.partition: each.offset + 1 for each in more}
-            found += more
-    assert await log.fetch(topic, positions, 1, 0) == []
-    return found
-
-
 def directory(adapter, number=0):
     return adapter.path / f"partition-{number:04d}"
 
@@ -156,7 +144,7 @@ async def test_a_former_owner_can_commit_nothing_more(on_kafka):
     with pytest.raises(PartitionBroken):
         await former.commit(step(former, "again"))
     await partition.commit(step(partition, "after", full=False))
-    found = await fetch(second, TOPICS.deliveries, 2)
+    found = await fetched(second, TOPICS.deliveries, 2)
     assert values(found) == ["goes on until it is taken", "after"]
     assert await second.fetch(TOPICS.dead_letter, {}, 10, 0) == []
 
@@ -190,7 +178,7 @@ async def test_partitions_that_stay_go_on_while_another_node_joins(on_kafka):
             await first.changed()
     for number in first.owned:
         await formers[number].commit(step(formers[number], str(number), full=False))
-    assert len(await fetch(second, TOPICS.deliveries, len(first.owned))) > 0
+    assert len(await fetched(second, TOPICS.deliveries, len(first.owned))) > 0
 
 
 async def test_a_node_that_was_killed_does_not_wait_for_its_former_self(on_kafka):
@@ -286,7 +274,10 @@ async def test_a_compacted_changelog_makes_the_same_store(on_kafka, tmp_path):
     log = await on_kafka.open(partitions=1)
     partition = await log.take(0)
     await live_a_life(log, partition)
-    written = await log.fetch(TOPICS.changelog, {}, 10_000, 0)
+    written = []
+    async with asyncio.timeout(LONG_S):
+        while not written or written[-1].offset < partition._local.position.meta_at:  # the last step is visible soon
+            written = await log.fetch(TOPICS.changelog, {}, 10_000, LONG_S)
     last = {each.record.key: each.record.value for each in written}
     places = {each.record.key: n for n, each in enumerate(written)}
     kept = [(key, last[key]) for key in sorted(last, key=places.__getitem__)]
@@ -424,7 +415,7 @@ async def test_a_store_is_restored_though_the_changelog_ends_with_what_was_abort
     partition = await log.take(0)
     assert partition.store.dump() == lived
     await partition.commit(step(partition, "two", full=False))
-    assert values(await fetch(log, TOPICS.deliveries, 2)) == ["one", "two"]
+    assert values(await fetched(log, TOPICS.deliveries, 2)) == ["one", "two"]
 
 
 async def commit_offset(adapter, offset):
@@ -492,7 +483,7 @@ async def test_what_follows_the_last_record_is_not_lost_when_both_are_deleted(on
     async with somebody as sender, working(log, 0) as (worker,):
         async with sender.transaction():
             await sender.send(TOPICS.events, command(id="one", at=on_kafka.now_ms).value, partition=0)
-        await fetch(log, TOPICS.deliveries, 1)
+        await fetched(log, TOPICS.deliveries, 1)
         await sender.begin_transaction()
         await sender.send(TOPICS.events, b"nobody reads this", partition=0)
         await sender.flush()
@@ -690,7 +681,7 @@ async def test_what_makes_no_sense_becomes_a_dead_letter(on_kafka):
         for each in bad:
             headers = list(each.headers)
             await outsider.send_and_wait(TOPICS.events, each.value, each.key, partition=2, headers=headers)
-        found = await fetch(log, TOPICS.dead_letter, len(bad))
+        found = await fetched(log, TOPICS.dead_letter, len(bad))
     assert {each.partition for each in found} == {2}
     for offset, (each, sent) in enumerate(zip(found, bad, strict=True)):
         headers = dict(each.record.headers)
@@ -716,10 +707,10 @@ async def test_commands_that_landed_elsewhere_are_forwarded_home(on_kafka):
     log = await on_kafka.open()
     keys = [f"k{n}" for n in range(12)]
     await asyncio.to_thread(produce_with_kcat, on_kafka, keys)
-    landed = {each.record.key.decode(): each.partition for each in await fetch(log, TOPICS.events, 12)}
+    landed = {each.record.key.decode(): each.partition for each in await fetched(log, TOPICS.events, 12)}
     assert any(partition_of(key, PARTITIONS) != number for key, number in landed.items())
     async with working(log, 0, 1, 2):
-        found = await fetch(log, TOPICS.deliveries, len(keys))
+        found = await fetched(log, TOPICS.deliveries, len(keys))
     assert sorted(each.record.key.decode() for each in found) == sorted(keys)
     assert all(each.partition == partition_of(each.record.key.decode(), PARTITIONS) for each in found)
 
@@ -736,8 +727,8 @@ async def test_a_delivery_to_a_topic_that_is_not_there_stops_nobody_else(on_kafk
     ]
     await log.append(TOPICS.events, 0, events)
     async with working(log, 0) as (worker,):
-        (innocent,) = await fetch(log, TOPICS.orders, 1)
-        dead = await fetch(log, TOPICS.dead_letter, 2)
+        (innocent,) = await fetched(log, TOPICS.orders, 1)
+        dead = await fetched(log, TOPICS.dead_letter, 2)
         totals = worker.partition.store.meta.totals
     assert innocent.record.key == b"innocent"
     assert {each.record.key for each in dead} == {b"lost", b"half lost"}
@@ -777,8 +768,8 @@ async def test_a_delivery_that_is_too_large_for_its_topic_stops_nobody_else(on_k
     ]
     await log.append(TOPICS.events, 0, events)
     async with working(log, 0):
-        (small,) = await fetch(log, narrow, 1)
-        (dead,) = await fetch(log, TOPICS.dead_letter, 1)
+        (small,) = await fetched(log, narrow, 1)
+        (dead,) = await fetched(log, TOPICS.dead_letter, 1)
     assert small.record.key == b"small"
     headers = dict(dead.record.headers)
     assert (dead.record.key, headers["ls_reason"]) == (b"large", b"UNDELIVERABLE")
@@ -798,12 +789,12 @@ async def test_after_a_delivery_that_was_too_large_the_topic_is_delivered_to_fro
 
     async with working(log, 0):
         await send("before", 3 * SMALL)
-        await fetch(log, narrow, 1)
+        await fetched(log, narrow, 1)
         await on_kafka.alter(narrow, max_message_bytes=str(2 * SMALL))
         await send("too large", 3 * SMALL)
-        await fetch(log, TOPICS.dead_letter, 1)
+        await fetched(log, TOPICS.dead_letter, 1)
         await send("fits", SMALL)
-        assert [each.record.key for each in await fetch(log, narrow, 2)] == [b"before", b"fits"]
+        assert [each.record.key for each in await fetched(log, narrow, 2)] == [b"before", b"fits"]
 
 
 async def test_deliveries_that_fit_one_by_one_are_made_however_many_they_are(on_kafka):
@@ -817,7 +808,7 @@ async def test_deliveries_that_fit_one_by_one_are_made_however_many_they_are(on_
     ]
     await log.append(TOPICS.events, 0, events)
     async with working(log, 0):
-        found = await fetch(log, narrow, 50)
+        found = await fetched(log, narrow, 50)
     assert {each.record.key for each in found} == {str(n).encode() for n in range(50)}
     assert await log.fetch(TOPICS.dead_letter, {}, 10, 0) == []
 
@@ -838,11 +829,7 @@ async def test_a_step_names_its_partitions_once_however_many_batches_it_has(on_k
     texts = [f"{n}" * 300_000 for n in range(6)]
     await partition.commit(replace(step(partition, "all"), deliveries=[delivery(text) for text in texts]))
     assert len(set(named)) == 1
-    found, position = [], 0
-    while some := await log.fetch(TOPICS.deliveries, {0: position}, 10, 0):
-        found += values(some)
-        position = some[-1].offset + 1
-    assert found == ["first", *texts]
+    assert values(await fetched(log, TOPICS.deliveries, 7)) == ["first", *texts]
 
 
 async def test_a_step_with_a_long_audit_is_committed(on_kafka):
@@ -852,12 +839,15 @@ async def test_a_step_with_a_long_audit_is_committed(on_kafka):
     for start in range(0, 1_000, 200):
         await log.append(TOPICS.events, 0, [command(id=id_, at=on_kafka.now_ms) for id_ in ids[start : start + 200]])
     async with working(log, 0):
-        assert len(await fetch(log, TOPICS.deliveries, 1_000)) == 1_000
-    transitions, position = [], 0
-    while found := await log.fetch(TOPICS.audit, {0: position}, 10, 0):
-        position = found[-1].offset + 1
-        transitions += [json.loads(line) for each in found for line in each.record.value.splitlines()]
-    assert [each["id"] for each in transitions if each["what"] == "deliver"] == ids
+        assert len(await fetched(log, TOPICS.deliveries, 1_000)) == 1_000
+    delivered, position = [], 0
+    async with asyncio.timeout(LONG_S):
+        while len(delivered) < len(ids):
+            found = await log.fetch(TOPICS.audit, {0: position}, 10, LONG_S)
+            position = found[-1].offset + 1
+            transitions = [json.loads(line) for each in found for line in each.record.value.splitlines()]
+            delivered += [each["id"] for each in transitions if each["what"] == "deliver"]
+    assert delivered == ids
 
 
 async def test_a_topic_with_another_number_of_partitions_keeps_the_order_of_a_key(on_kafka):
@@ -868,7 +858,7 @@ async def test_a_topic_with_another_number_of_partitions_keeps_the_order_of_a_ke
         events = [command(id=f"{key}/{turn}", key=key, topics=[wide], at=on_kafka.now_ms) for key in "abcdef"]
         await log.append(TOPICS.events, 0, events)
     async with working(log, 0):
-        found = await fetch(log, wide, 18)
+        found = await fetched(log, wide, 18)
     for key in "abcdef":
         of_key = [each for each in found if each.record.key == key.encode()]
         assert {each.partition for each in of_key} == {partition_of(key, 4)}

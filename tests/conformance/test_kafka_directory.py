@@ -16,8 +16,8 @@ from lightsched.log.kafka.errors import NotMine, TopicsWrong
 from lightsched.log.kafka.restoring import stored_in
 from lightsched.log.kafka.transactions import Transactions
 from tests.conformance.adapters import PARTITIONS
-from tests.conformance.make import LONG_S, TOPICS, command, record, step, values
-from tests.conformance.test_kafka import CHANGES, SMALL, applied, fetch, working
+from tests.conformance.make import LONG_S, TOPICS, command, fetched, record, step, values
+from tests.conformance.test_kafka import CHANGES, SMALL, applied, working
 
 __all__ = ["applied"]
 
@@ -45,12 +45,12 @@ async def test_a_topic_that_has_become_narrower_is_asked_about_again_and_then_av
     async def next_dead():
         nonlocal dead
         dead += 1
-        found = max(await fetch(log, TOPICS.dead_letter, dead), key=lambda each: each.timestamp_ms)
+        found = max(await fetched(log, TOPICS.dead_letter, dead), key=lambda each: each.timestamp_ms)
         return found.record.key, dict(found.record.headers)["ls_detail"].decode()
 
     async with working(log, 0, 1, 2):
         delivered = [await send(0, 3 * SMALL)]
-        await fetch(log, narrow, 1)
+        await fetched(log, narrow, 1)
         await on_kafka.alter(narrow, max_message_bytes=str(2 * SMALL))
         too_large = await send(0, 3 * SMALL)
         assert await next_dead() == (
@@ -58,7 +58,7 @@ async def test_a_topic_that_has_become_narrower_is_asked_about_again_and_then_av
             f"{narrow}: the record is larger than the topic takes ({2 * SMALL} bytes)",
         )
         delivered.append(await send(1, SMALL))
-        assert {each.record.key for each in await fetch(log, narrow, 2)} == set(delivered)
+        assert {each.record.key for each in await fetched(log, narrow, 2)} == set(delivered)
         await on_kafka.alter(narrow, max_message_bytes=str(SMALL // 2))
         for number, size in ((1, SMALL), (2, 10)):
             avoided = await send(number, size)
@@ -174,8 +174,8 @@ async def test_a_dead_letter_that_is_all_header_is_cut_and_stops_nothing(on_kafk
     async with working(log, 0):
         await log.append(TOPICS.events, 0, [huge])
         await log.append(TOPICS.events, 0, [command(id="next", at=on_kafka.now_ms)])
-        (letter,) = await fetch(log, TOPICS.dead_letter, 1)
-        assert [each.record.key for each in await fetch(log, TOPICS.deliveries, 1)] == [b"next"]
+        (letter,) = await fetched(log, TOPICS.dead_letter, 1)
+        assert [each.record.key for each in await fetched(log, TOPICS.deliveries, 1)] == [b"next"]
     headers = dict(letter.record.headers)
     assert "ls_labels" not in headers
     assert (headers["ls_cut"], headers["ls_reason"]) == (b"7", b"INVALID")

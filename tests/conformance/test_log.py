@@ -6,7 +6,7 @@ import pytest
 
 from lightsched.event.record import Record
 from lightsched.log.errors import NoSuchPartition, PartitionTaken
-from tests.conformance.make import LONG_S, TOPICS, delivery, event, record, step, transition, values
+from tests.conformance.make import LONG_S, TOPICS, delivery, event, fetched, record, step, transition, values
 
 # appending and fetching
 
@@ -202,11 +202,11 @@ async def test_a_step_is_committed_with_everything_in_it(log, adapter):
 
     log = await adapter.open()
     for topic in (TOPICS.orders, TOPICS.others):
-        (found,) = await log.fetch(topic, {}, 10, 0)
+        (found,) = await fetched(log, topic, 1)
         assert (found.partition, found.record) == (1, delivery("one").record)
-    (found,) = await log.fetch(TOPICS.audit, {}, 10, 0)
+    (found,) = await fetched(log, TOPICS.audit, 1)
     assert (found.partition, len(found.record.value.splitlines())) == (1, 2)
-    (found,) = await log.fetch(TOPICS.dead_letter, {}, 10, 0)
+    (found,) = await fetched(log, TOPICS.dead_letter, 1)
     assert (found.record.key, found.record.value) == (b"key", b"one")
     assert found.record.headers == (
         ("was", b"there"),
@@ -253,7 +253,7 @@ async def test_deliveries_keep_their_order_over_many_steps(log, adapter):
         made.deliveries = [delivery(f"{n}/{m}") for m in range(5)]
         made.audit = [transition(str(n))]
         await partition.commit(made)
-    found = await log.fetch(TOPICS.deliveries, {}, 1_000, 0)
+    found = await fetched(log, TOPICS.deliveries, 100)
     assert values(found) == [f"{n}/{m}" for n in range(20) for m in range(5)]
     offsets = [each.offset for each in found]
     assert offsets == sorted(set(offsets))
@@ -272,4 +272,4 @@ async def test_a_step_that_cannot_be_written_leaves_everything_as_it_was(log):
     assert partition.store.next_due_ms() is None
     assert await log.fetch(TOPICS.deliveries, {}, 10, 0) == []
     await partition.commit(step(partition, "good"))
-    assert values(await log.fetch(TOPICS.deliveries, {}, 10, 0)) == ["good"]
+    assert values(await fetched(log, TOPICS.deliveries, 1)) == ["good"]
