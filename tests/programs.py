@@ -61,6 +61,12 @@ INITDB = Program(
     folders=("/usr/lib/postgresql/*/bin",),
 )
 """Beside it are the other programs of PostgreSQL."""
+COMPOSE = Program(
+    ("docker-compose",),
+    package="docker-compose",
+    what_for="the checks of docker-compose.yml",
+    variable="LIGHTSCHED_TEST_COMPOSE",
+)
 
 
 def _tool(name: str, package: str, language: str) -> Program:
@@ -75,7 +81,7 @@ NPM = _tool("npm", "npm", "for Node")
 CURL = _tool("curl", "curl", "with curl")
 JQ = _tool("jq", "jq", "with curl")
 
-ALL = (CHROMIUM, KCAT, INITDB, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
+ALL = (CHROMIUM, KCAT, INITDB, COMPOSE, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
 
 
 def _is_there(program: Program) -> bool:
