@@ -353,7 +353,7 @@ class Partition:
         if event.due is None:
             self.note("a recurrence without fire times")
             self._end(event, "EXPIRED")
-        elif not event.repeats and event.due < appended - self.settings.keep:
+        elif not event.repeats and event.due <= appended - self.settings.keep:
             self.note("expired on arrival")
             self._end(event, "EXPIRED")
         return outcome
@@ -481,7 +481,7 @@ class Partition:
                 if event.due == due and event.seq == seq:
                     self._fire(event)
             elif run in event.runs and run.phase == "retry" and run.at == due:
-                self._start(event, run, waited=True)
+                self._start(event, run)
 
     def _fire(self, event: Event) -> None:
         """An event is due: rules 1 to 8."""
@@ -492,6 +492,12 @@ class Partition:
         window = event.times.window
         while event.due is not None and event.due < now - LATE and window is not None and not window.open(now):
             opening = window.moved(now)
+            expires = event.due + milliseconds(event.definition.get("expires_in", "99999d"))
+            if opening is not None and expires <= opening:
+                self.note("late and outside the window: will have expired")
+                break
+            while opening in event.dues:
+                opening += 1
             if opening is not None and opening <= event.times.ends:
                 self.note("late and outside the window: moved")
                 event.due = opening
@@ -521,7 +527,7 @@ class Partition:
         if most is not None and event.counted >= most:
             self.note("max_runs reached")
         run = self._new_run(event, due)
-        self._start(event, run, waited=False)
+        self._start(event, run)
 
     @staticmethod
     def _missed(event: Event, before: int) -> list[int]:
@@ -531,7 +537,8 @@ class Partition:
     def _catch_up(self, event: Event, missed: list[int], why: str) -> None:
         """Of the missed fire times some still fire: the due becomes the first of them."""
         policy = event.definition.get("catch_up", "latest")
-        oldest = self.now - milliseconds(event.definition.get("look_back", "60m"))
+        look_back = milliseconds(event.definition.get("look_back", "60m"))
+        oldest = self.now - min(look_back, self.settings.keep - 1)
         if policy == "none":
             chosen = []
         elif policy == "latest":
@@ -551,7 +558,7 @@ class Partition:
         event.dues.add(due)
         return run
 
-    def _start(self, event: Event, run: Run, *, waited: bool) -> None:
+    def _start(self, event: Event, run: Run) -> None:
         """Rules 5 to 8."""
         now = self.now
         window = event.times.window
@@ -562,7 +569,7 @@ class Partition:
         if run.expires and now >= run.expires:
             self._finish(event, run, "EXPIRED")
             return
-        if waited and now - run.at > LATE and window is not None and not window.open(now):
+        if now - run.at > LATE and window is not None and not window.open(now):
             self.note("waited until the window was closed")
             run.phase, run.at = "retry", window.moved(now)
             return
@@ -630,7 +637,7 @@ class Partition:
                 taken[tenant] += 1
                 if event and run in event.runs and run.phase == "waiting":
                     self.note("got a slot")
-                    self._start(event, run, waited=True)
+                    self._start(event, run)
 
     def _go_on(self, event: Event) -> None:
         """The queue goes on: its first when nothing is before it, all of them where runs may overlap."""
@@ -735,7 +742,9 @@ class Partition:
             self.note("then")
             home = self.settings.home(event.tenant, then["event"]["key"])
             value = then["event"] | {"tenant": event.tenant}
-            origin = (report["identity"], report["revision"], report["due"], report["attempt"], index)
+            self.bytes += len(then["raw"])
+            run_of = report["identity"], report["revision"], report["due"], report["attempt"]
+            origin = (*run_of, index, then["raw"])
             self.follows.append({"topic": "events", "partition": home, "value": value, "then": True, "of": origin})
 
     def _fail(self, event: Event, run: Run, retry_in: str | None, result: object) -> None:

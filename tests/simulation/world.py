@@ -322,6 +322,7 @@ class World:
             if survived:
                 self.steps[number] = step
                 self._adopt(number)
+                self._read_deliveries(number)  # before what the next inputs do to it
             else:
                 self.model[number] = candidates[number]
         for (topic, number), inputs in self.expected.items():
@@ -404,7 +405,7 @@ class World:
             read.extend(await inner(limit, wait_s))
             return list(read)
 
-        before = model.fork() if self.planned else None
+        before, latest = model.fork() if self.planned else None, model.latest
         self.heard.last = []
         worker.partition.read = listen
         crashed = False
@@ -430,6 +431,8 @@ class World:
         self._compare_answers(model)
         step = worker.partition.store.meta.step
         assert step - self.steps[number] in (0, 1)
+        if step == self.steps[number]:  # nothing was written, not even the time
+            model.latest = latest
         self.steps[number] = step
         self._adopt(number)
         self._read_deliveries(number)

@@ -9,7 +9,7 @@ from msgspec import structs
 from lightsched.engine.conditions import changed_meanwhile, heard_before, remember, too_late
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
-from lightsched.engine.runs import drop_runs, go_on, new_run, write_run
+from lightsched.engine.runs import drop_runs, go_on, is_free, new_run, write_run
 from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Follow
 from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Command, definition_of
@@ -99,7 +99,7 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
         draft.begin()
     if due_ms is None:
         return draft.note(draft.end(state, Signal.EXPIRED), "never_due")
-    if not event.repeats and due_ms < appended_ms - draft.rules.limits.keep_ms:
+    if not event.repeats and due_ms <= appended_ms - draft.rules.limits.keep_ms:
         return draft.note(draft.end(state, Signal.EXPIRED), "too_old")
     return state
 
@@ -198,21 +198,14 @@ def _once_more(draft: Draft, name: Identity, state: State, event: Event) -> Stat
     due_ms = draft.now_ms
     if due_ms < draft.meta.clock_ms - draft.rules.limits.keep_ms:  # put back so far that history has forgotten it
         due_ms = max(due_ms, state.newest_due_ms + 1)
-    taken = {run.due_ms for run in state.runs if run.revision == state.revision} | {state.due_ms}
     fires_ms = plan.after(due_ms - 1)
-    while due_ms in taken or due_ms == fires_ms or _ran(draft, name, state, due_ms):
+    free = is_free(draft, name, state)
+    while due_ms in (state.due_ms, fires_ms) or not free(due_ms):
         due_ms += 1
         if fires_ms is not None and fires_ms < due_ms:
             fires_ms = plan.after(due_ms - 1)
     run = structs.replace(new_run(draft, state, event, due_ms), triggered=True)
     return structs.replace(state, newest_due_ms=max(due_ms, state.newest_due_ms), runs=(*state.runs, run))
-
-
-def _ran(draft: Draft, name: Identity, state: State, due_ms: int) -> bool:
-    """Is there a finished run of this revision that was due then? After `newest_due_ms` there is none."""
-    if due_ms > state.newest_due_ms:
-        return False
-    return (name, due_ms, state.revision) in draft.step.runs or draft.view.ran(name, due_ms, state.revision)
 
 
 _COMMANDS = {

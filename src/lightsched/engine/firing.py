@@ -8,12 +8,12 @@ from lightsched.engine.draft import Draft
 from lightsched.engine.missed import catch_up_with, next_due
 from lightsched.engine.plain import fire_plain, is_plain
 from lightsched.engine.rules import LATE_MS
-from lightsched.engine.runs import new_run, settle, start
+from lightsched.engine.runs import is_free, new_run, settle, start
 from lightsched.engine.state import State, is_due
 from lightsched.engine.view import Entry
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event
-from lightsched.event.schedule import plan_of, window_of
+from lightsched.event.schedule import expiry_of, plan_of, window_of
 from lightsched.timing import format_utc
 from lightsched.timing.catch_up import MOST_COUNTED
 
@@ -108,6 +108,12 @@ def _late(draft: Draft, name: Identity, state: State, event: Event) -> State:
     open_ms = window_of(event.window, event.timezone).open_at(draft.now_ms)
     if open_ms == draft.now_ms:
         return state
+    expires_ms = expiry_of(event, due_ms)
+    if expires_ms and open_ms >= expires_ms:  # it must not begin anew: its run waits, and expires
+        return state
+    free = is_free(draft, name, state)
+    while not free(open_ms):
+        open_ms += 1
     plan = plan_of(event, name, state.appended_ms)
     if plan.ends_ms is not None and open_ms > plan.ends_ms:
         draft.miss("window", plan.count(due_ms, late_before_ms, MOST_COUNTED))

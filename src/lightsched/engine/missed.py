@@ -19,7 +19,8 @@ def catch_up_with(
     """Let `catch_up` decide which of the missed occurrences of a recurrence is due now, if any."""
     assert state.due_ms is not None
     plan = plan_of(event, name, state.appended_ms)
-    look_back_ms = parse_duration(event.look_back)
+    # An event that was forgotten and comes again would otherwise repeat runs of which nobody knows any more.
+    look_back_ms = min(parse_duration(event.look_back), draft.rules.limits.keep_ms - 1)
     caught = catch_up(plan, state.due_ms, missed_before_ms, draft.now_ms, event.catch_up, look_back_ms)
     if caught.missed:
         draft.miss(reason, caught.missed)

@@ -158,7 +158,7 @@ def follow(draft: Draft, report: Report, name: DeliveryName, index: int, raw: by
         event.tenant = tenant
         assigned = not event.id and event.op is Op.SCHEDULE
         if assigned:
-            mark = blake2b(f"{report.delivery}/{index}".encode(), digest_size=12).hexdigest()
+            mark = blake2b(f"{report.delivery}/{index}/".encode() + raw, digest_size=12).hexdigest()
             event.id = f"{AUTO}then-{mark}"
         event.key = event.key or event.id
         check(event, rules.limits, draft.now_ms, trusted_id=assigned)

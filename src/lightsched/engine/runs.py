@@ -5,6 +5,7 @@ when a slot is free (`lightsched.engine.slots`). Whatever else lets a run go (a 
 the end of a pause) makes it due: so no input delivers anything by itself, and deliveries are bounded and in order.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec import structs
@@ -21,7 +22,10 @@ from lightsched.event.status import FINAL, Signal, Status
 from lightsched.timing import format_duration, format_utc
 
 MAX_ATTEMPTS_KEPT = 50
-MAX_ERROR_KEPT = 200  # characters, of each attempt: a state is small; the history has the last one in full
+"""Of the unfinished runs of an event, together, but the last one of each: a state is small."""
+MAX_ERROR_KEPT = 200
+"""Characters, of each attempt; of the runs together `MAX_TEXT_KEPT`. The history has the last one in full."""
+MAX_TEXT_KEPT = 20_000
 _RUNS_DROPPED_AT_ONCE = 200
 
 
@@ -45,6 +49,19 @@ def new_run(draft: Draft, state: State, event: Event, due_ms: int) -> Run:
         timeout_ms=timeout_of(event) if event.tracked else 0,
         expires_ms=expiry_of(event, due_ms),
     )
+
+
+def is_free(draft: Draft, name: Identity, state: State) -> Callable[[int], bool]:
+    """Asks of a time whether no other run of this revision is or was due then. After `newest_due_ms` there is none."""
+    unfinished = {run.due_ms for run in state.runs if run.revision == state.revision}
+
+    def free(due_ms: int) -> bool:
+        if due_ms > state.newest_due_ms:
+            return True
+        key = name, due_ms, state.revision
+        return not (due_ms in unfinished or key in draft.step.runs or draft.view.ran(*key))
+
+    return free
 
 
 def start(draft: Draft, name: Identity, state: State, event: Event, run: Run) -> tuple[State, Ended | None]:
@@ -86,7 +103,8 @@ def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) 
     signal = Signal.DELIVERED if event.tracked else Signal.DONE
     status = moved(run.status, signal)
     draft.log("deliver", name, run.revision, run.status, status, due=run.due_ms, attempt=attempt, delivery=delivery.id)
-    attempts = (*run.attempts[-(MAX_ATTEMPTS_KEPT - 1) :], Attempt(attempt, now_ms, status))
+    before = max(MAX_ATTEMPTS_KEPT // max(len(state.runs), 1), 1) - 1
+    attempts = (*run.attempts[max(len(run.attempts) - before, 0) :], Attempt(attempt, now_ms, status))
     state = structs.replace(state, fired=state.fired + (attempt == 1), last_ms=now_ms)
     if signal is Signal.DONE:
         return record(draft, name, state, structs.replace(run, attempt=attempt, attempts=attempts), signal)
@@ -151,7 +169,7 @@ def fail(
         phase=Phase.RETRY,
         at_ms=at_ms,
         status=status,
-        attempts=_closed(run, status, executor, error),
+        attempts=_closed(state, run, status, executor, error),
         timed_out=timed_out,
     )
     return with_run(state, run)
@@ -230,7 +248,7 @@ def record(
         status=status,
         finished_ms=now_ms,
         attempt=run.attempt,
-        attempts=_closed(run, status, executor, error) if run.phase is Phase.DELIVERED else run.attempts,
+        attempts=_closed(state, run, status, executor, error) if run.phase is Phase.DELIVERED else run.attempts,
         error=error,
         result=result,
     )
@@ -286,8 +304,8 @@ def with_run(state: State, run: Run) -> State:
     return structs.replace(state, runs=(*state.runs, run))
 
 
-def _closed(run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
+def _closed(state: State, run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
     """The attempt that was out is over."""
     last = run.attempts[-1]
-    error = error[:MAX_ERROR_KEPT]
+    error = error[: min(MAX_ERROR_KEPT, MAX_TEXT_KEPT // max(len(state.runs), 1))]
     return (*run.attempts[:-1], structs.replace(last, status=status, executor=executor or last.executor, error=error))

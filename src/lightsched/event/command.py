@@ -17,6 +17,7 @@ from lightsched.event.errors import InvalidEvent, Problem, invalid
 from lightsched.event.identity import Identity, identity
 from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op, decoder, encoder
+from lightsched.event.nesting import check_nesting
 from lightsched.event.record import Appended, Record
 from lightsched.event.tenant import DEFAULT_TENANT, Tenant, fill_in, home, key_of
 from lightsched.event.words import refused
@@ -87,13 +88,15 @@ def decode(data: bytes, limits: Limits) -> Event:
     try:
         if not data.isascii():
             data.decode()
-        return decoder.decode(data)
+        event = decoder.decode(data)
+        check_nesting(data)
     except UnicodeDecodeError as error:
         raise invalid("", f"is not UTF-8 (byte {error.start}): encode it as UTF-8") from None
     except RecursionError:
         raise invalid("payload", "is nested too deeply: flatten it, or send it as `payload_base64`") from None
     except msgspec.DecodeError as error:
         raise refused(error, FIELDS, CHOICES) from None
+    return event
 
 
 def read_command(

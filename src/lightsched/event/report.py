@@ -8,6 +8,7 @@ from msgspec import UNSET, Raw, UnsetType, structs
 from lightsched.event.delivery import DeliveryName, parse_delivery_id
 from lightsched.event.errors import invalid
 from lightsched.event.limits import Limits
+from lightsched.event.nesting import check_nesting
 from lightsched.event.words import refused
 from lightsched.timing import TimingError, parse_duration
 
@@ -54,6 +55,7 @@ def decode_report(data: bytes | None, limits: Limits) -> tuple[Report, DeliveryN
         if not data.isascii():
             data.decode()
         report = _decoder.decode(data)
+        check_nesting(data)
     except UnicodeDecodeError as error:
         raise invalid("", f"is not UTF-8 (byte {error.start}): encode it as UTF-8") from None
     except RecursionError:

@@ -6,6 +6,7 @@ same seed and attempt, and never beyond the maximum.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -109,7 +110,7 @@ def _duration(field: str, text: str) -> int:
 def _number(field: str, value: float | None, lowest: float, highest: float, otherwise: float) -> float:
     if value is None:
         return otherwise
-    if type(value) not in (int, float) or not lowest <= value <= highest or math.isinf(value):
+    if type(value) not in (int, float) or not lowest <= value <= min(highest, sys.float_info.max):
         bound = f"from {lowest:g} to {highest:g}" if math.isfinite(highest) else f"of {lowest:g} or more"
         raise TimingError(f"retry '{field}' is {shown(value)}: write a number {bound}")
     return float(value)

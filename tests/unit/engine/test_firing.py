@@ -354,3 +354,47 @@ def test_definitions_are_read_some_at_a_time_if_they_are_large(scheduler, monkey
     assert read[:3] == [3, 3, 1]
     assert len(scheduler.at("10:02").deliveries) == 14
     assert read[-1] == 7
+
+
+def test_an_event_that_comes_again_when_it_was_forgotten_repeats_no_run():
+    scheduler = Scheduler(keep="10m")
+    once = {"starts_at": "2026-03-02T10:00:00Z", "ends_at": "2026-03-02T10:00:00Z"}
+    scheduler.post({"id": "e", "every": "1m", **once})
+    scheduler.at("10:11")
+    scheduler.post({"id": "e", "every": "1m", "starts_at": "2026-03-02T10:00:00Z", "catch_up": "all"})
+    assert scheduler.at("10:11").dues("e") == ["10:00", *(f"10:{minute:02}" for minute in range(2, 12))]
+
+
+def test_a_one_shot_that_comes_again_at_the_moment_it_is_forgotten_does_not_fire_again():
+    scheduler = Scheduler(keep="10m")
+    scheduler.post({"id": "e", "at": "2026-03-02T10:00:00Z"})
+    scheduler.at("10:10")
+    scheduler.post({"id": "e", "at": "2026-03-02T10:00:00Z"})
+    assert scheduler.at("10:20").times("e") == ["10:00"]
+
+
+def test_what_is_moved_to_an_opening_is_no_other_run_that_is_due_there():
+    scheduler = Scheduler("19:00")
+    event = {"cron": "30 19 * * *", "window": {"from": "21:00", "to": "20:00"}, "look_back": "3h"}
+    scheduler.post({"id": "e", **event})
+    scheduler.jump("20:59:59.999")
+    scheduler.post({"op": "trigger", "id": "e"}, {"op": "trigger", "id": "e"})
+    assert scheduler.at("21:01").dues("e") == ["20:59:59.999", "21:00", "21:00:00.001"]
+
+
+@pytest.mark.parametrize("expires_in", ["1h", "14h"])
+def test_a_window_revives_nothing_that_has_expired_or_will_have_until_it_opens(expires_in):
+    scheduler = Scheduler("08:00")
+    window = {"from": "09:00", "to": "17:00"}
+    scheduler.post({"id": "e", "at": "2026-03-02T09:00:00Z", "expires_in": expires_in, "window": window})
+    scheduler.jump("18:00").settle()
+    assert scheduler.at("2026-03-03T10:00:00Z").times("e") == []
+    assert scheduler.status("e") is Status.EXPIRED
+
+
+def test_what_has_not_expired_when_the_window_opens_fires_then():
+    scheduler = Scheduler("08:00")
+    window = {"from": "09:00", "to": "17:00"}
+    scheduler.post({"id": "e", "at": "2026-03-02T09:00:00Z", "expires_in": "2d", "window": window})
+    scheduler.jump("18:00").settle()
+    assert scheduler.at("2026-03-03T10:00:00Z").times("e") == ["2026-03-03T09:00"]

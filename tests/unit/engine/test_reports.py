@@ -259,3 +259,14 @@ def test_then_events_go_to_their_home_partition():
 def test_too_many_follow_ups_are_refused(out):
     assert out.report("SUCCESS", then=[{"in": "1m"}] * 101).outcome is Outcome.INVALID
     assert out.status("e") is Status.NOT_STARTED
+
+
+def test_what_follows_from_two_reports_on_one_delivery_is_two_events(scheduler):
+    scheduler.post({"id": "e", "in": "1s", "track": True})
+    scheduler.advance("1s")
+    followed = []
+    for status, text in (("PROCESSING", "a"), ("PROCESSING", "a"), ("SUCCESS", "b")):
+        scheduler.report(status, then=[{"in": "1h", "payload": text}])
+        (follow,) = scheduler.steps[-1].follows
+        followed.append(follow.record.key)
+    assert followed[0] == followed[1] != followed[2]

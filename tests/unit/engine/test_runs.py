@@ -1,5 +1,6 @@
 """How does a run live? Attempts, retries, leases."""
 
+import msgspec
 import pytest
 
 from lightsched.event.status import Status
@@ -217,3 +218,19 @@ def test_a_retry_that_cannot_be_delivered_is_the_end():
     scheduler.at("10:20")
     assert scheduler.status("e") is Status.FATAL_FAILURE
     assert scheduler.totals == {"accepted": 1, "dead": 1}
+
+
+def test_a_state_stays_small_however_many_runs_fail_however_often(scheduler):
+    retry = {"attempts": 60, "delay": "1m", "factor": 1}
+    scheduler.post({"id": "e", "every": "10s", "retry": retry, "timeout": "1h"})
+    reported = 0
+    for _ in range(210):
+        scheduler.advance("10s")
+        fresh, reported = scheduler.deliveries[reported:], len(scheduler.deliveries)
+        reports = [
+            scheduler.reported(each, "RETRIABLE_FAILURE", error="x" * 1_000, executor="y" * 1_000) for each in fresh
+        ]
+        scheduler.step(*reports)
+    state = scheduler.state("e")
+    assert len(state.runs) > 200
+    assert len(msgspec.msgpack.encode(state)) < 200_000

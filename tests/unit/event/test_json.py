@@ -140,3 +140,15 @@ def test_every_field_of_the_contract_is_read():
     assert msgspec.json.decode(msgspec.json.encode(accepted(event).event)) == {
         name: value for name, value in event.items() if name != "op"
     }
+
+
+@pytest.mark.parametrize("text", [b"[" * 199 + b"]" * 199, b"[[]," * 150 + b"1" + b"]" * 150, b'"%s"' % (b"[" * 5000)])
+def test_a_payload_may_be_nested_as_deep_as_anybody_needs(text):
+    assert bytes(accepted(b'{"in":"1m","payload":%s}' % text).event.payload) == text
+
+
+@pytest.mark.parametrize("depth", [200, 500, 900, 990, 994])
+def test_how_deep_a_payload_may_be_nested_does_not_depend_on_who_reads_it(depth):
+    """What is accepted here is read again elsewhere, where less of the stack is left."""
+    text = b'{"in":"1m","payload":["\\"[",%s%s]}' % (b"[" * depth, b"]" * depth)
+    assert "nested too deeply" in problems(text)["payload"]

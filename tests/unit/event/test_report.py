@@ -76,3 +76,9 @@ def test_what_makes_no_sense_is_refused(report, field, why):
     found, message = problem(report)
     assert found == field
     assert why in message
+
+
+def test_a_result_is_not_nested_deeper_than_can_be_read_again():
+    text = b'{"delivery":"0:default//a/1/0#1","token":"","status":"SUCCESS","result":%s%s}' % (b"[" * 500, b"]" * 500)
+    with pytest.raises(InvalidEvent, match="nested too deeply"):
+        decode_report(text, DEFAULT_LIMITS)

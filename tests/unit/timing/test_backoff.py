@@ -102,3 +102,8 @@ def test_a_wrong_backoff_is_refused_with_the_remedy(arguments, says):
     Backoff.parse(attempts=1)  # must not be what True finds in the cache
     with pytest.raises(TimingError, match=says):
         Backoff.parse(**arguments)
+
+
+def test_a_factor_that_is_too_large_for_a_float_is_refused():
+    with pytest.raises(TimingError, match="factor"):
+        Backoff.parse(attempts=3, factor=10**400)
