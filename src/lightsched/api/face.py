@@ -75,7 +75,8 @@ def running_now(request: Request) -> Face:
     """As `running`, for endpoints where every microsecond counts."""
     face: Face = request.app.state.face
     if not face.node.reachable:
-        raise Refusal(UNAVAILABLE, "This node is starting or stopping: try again in a moment.")
+        detail = "This node is starting or stopping, or has lost touch with the brokers: try again in a moment."
+        raise Refusal(UNAVAILABLE, detail)
     return face
 
 

@@ -36,7 +36,7 @@ async def healthz() -> Response:
     responses={**described(200, "All partitions run", Health), **refusals(403, 503)},
 )
 async def readyz(request: Request) -> Response:
-    """Not ready while partitions are being taken, and while the node stops."""
+    """Not ready while partitions are being taken, while the brokers cannot be reached, and while the node stops."""
     face: Face = request.app.state.face
     if not face.node.ready or face.stopping.is_set():
         raise Refusal(UNAVAILABLE, "Not all partitions run yet, or the node is stopping: ask again in a moment.")

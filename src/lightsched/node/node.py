@@ -96,8 +96,8 @@ class Node:
 
     @property
     def ready(self) -> bool:
-        """All partitions are taken and running."""
-        return self._ready.is_set() and not self._stop.is_set()
+        """All partitions are taken and running, for all that is known."""
+        return self._ready.is_set() and self.log.joined and not self._stop.is_set()
 
     @property
     def reachable(self) -> bool:

@@ -67,11 +67,18 @@ def test_what_two_say_they_run_is_of_one_of_them():
 
 @pytest.mark.parametrize("said", [None, b"", b"of another program", b"\x92\x91\xa1x\x80", b"\x91\x91\xc0"])
 def test_a_member_whose_claim_cannot_be_read_claims_nothing_and_gets_its_share(said):
-    cluster = ClusterMetadata()
-    partitions = [(0, number, 1, [1], [1]) for number in range(4)]
-    cluster.update_metadata(MetadataResponse_v0([(1, "broker", 9092)], [(0, "events", partitions)]))
-    known = Sharing("events", lambda: claim({0, 1, 2, 3}))
+    known = Sharing("events", 4, lambda: claim({0, 1, 2, 3}))
     members = {"known": known.metadata(["events"]), "odd": ConsumerProtocolMemberMetadata(0, ["events"], said)}
-    shared = {member: got.assignment[0][1] for member, got in known.assign(cluster, members).items()}
+    shared = {member: got.assignment[0][1] for member, got in known.assign(ClusterMetadata(), members).items()}
     assert sorted(map(len, shared.values())) == [2, 2]
     assert sorted(shared["known"] + shared["odd"]) == [0, 1, 2, 3]
+
+
+def test_what_is_shared_is_what_was_set_up_whatever_the_brokers_say_of_the_topic():
+    cluster = ClusterMetadata()
+    partitions = [(0, number, 1, [1], [1]) for number in range(6)]
+    cluster.update_metadata(MetadataResponse_v0([(1, "broker", 9092)], [(0, "events", partitions)]))
+    rule = Sharing("events", 4, claim)
+    for known in (cluster, ClusterMetadata()):
+        shared = rule.assign(known, {"only": rule.metadata(["events"])})
+        assert shared["only"].assignment == [("events", [0, 1, 2, 3])]

@@ -3,6 +3,8 @@
 Whatever waits for the same place while a batch is on its way goes into the next one together: order is kept, and a
 thousand small requests cost a few batches. After a batch that failed the producer is replaced: aiokafka counts it as
 sent, and the broker would refuse everything after the gap.
+
+Nobody waits longer than for any request. aiokafka itself would try for ever, as long as it knows where a partition was.
 """
 
 import asyncio
@@ -16,7 +18,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
 from lightsched.event.record import Record
 from lightsched.log.errors import NotAppended, TooLargeToAppend
-from lightsched.log.kafka.clients import APPENDED_BYTES, BATCH_BYTES, Place, appender
+from lightsched.log.kafka.clients import APPENDED_BYTES, BATCH_BYTES, Place, appender, stop_producer
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.directory import size_of
 
@@ -66,19 +68,25 @@ class Appender:
             task = asyncio.create_task(self._send_all(place))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return await request.done
+        try:
+            async with asyncio.timeout(self._connection.request_timeout_ms / 1000):
+                return await request.done  # given up before it was sent, it is not sent any more
+        except TimeoutError:
+            raise NotAppended(topic=topic, why="the brokers did not answer in time") from None
 
     async def close(self) -> None:
         """Finish what waits, and disconnect."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._connection.request_timeout_ms / 1000)
-        await self._producer.stop()
+        await stop_producer(self._producer, "appender")
 
     async def _send_all(self, place: Place) -> None:
         """Send what waits for a place until nothing does."""
         waiting = self._waiting[place]
         while waiting:
             together = [waiting.popleft()]
+            if together[0].done.cancelled():
+                continue
             size = together[0].size
             while waiting and size + waiting[0].size <= min(BATCH_BYTES, self._most_bytes(place[0])):
                 size += waiting[0].size
@@ -127,11 +135,6 @@ class Appender:
                 await asyncio.gather(fresh.stop(), return_exceptions=True)
                 return
             self._producer = fresh
-        closing = asyncio.create_task(failed.stop())
+        closing = asyncio.create_task(stop_producer(failed, "appender"))
         self._tasks.add(closing)
-        closing.add_done_callback(self._stopped)
-
-    def _stopped(self, closing: "asyncio.Task[None]") -> None:
-        self._tasks.discard(closing)
-        if not closing.cancelled() and (error := closing.exception()) is not None:
-            log.debug("a producer that failed did not stop cleanly: %r", error)
+        closing.add_done_callback(self._tasks.discard)

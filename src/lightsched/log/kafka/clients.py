@@ -1,5 +1,7 @@
 """Which clients does a node have? Each kind with the settings that its task needs."""
 
+import asyncio
+import logging
 import sys
 from functools import partial
 from typing import Any
@@ -7,10 +9,14 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.codec import lz4_encode
+from aiokafka.errors import KafkaError
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from lightsched.event.record import Appended, Record
 from lightsched.log.kafka.connection import Connection
+from lightsched.log.kafka.errors import NothingFetched
+
+log = logging.getLogger(__name__)
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -20,6 +26,7 @@ BATCH_BYTES = 512 * 1024
 APPENDED_BYTES = 8 * 1024 * 1024
 """As above, of what is appended in one go: the broker looks at it compressed, and says whether it is too large."""
 _NEVER_S = 3600.0
+_STOP_S = 5.0
 
 # aiokafka asks for level 9, which takes eight times as long for hardly a byte less: a quarter of a busy node's time.
 sys.modules[DefaultRecordBatchBuilder.__module__].lz4_encode = partial(lz4_encode, level=1)  # type: ignore[attr-defined]
@@ -75,6 +82,30 @@ def read_together(consumer: AIOKafkaConsumer) -> None:
     that request back for half a second, and what arrives in the first one meanwhile has to wait for it.
     """
     consumer._fetcher._prefetch_backoff = _NEVER_S  # noqa: SLF001
+
+
+def check_fetching(consumer: AIOKafkaConsumer) -> None:
+    """Raise if a consumer that runs has ceased to fetch: aiokafka would go on saying that there is nothing."""
+    fetching = consumer._fetcher.error_future  # noqa: SLF001 -- nobody else looks at it
+    if fetching.done():
+        raise NothingFetched(why=None if fetching.cancelled() else fetching.exception())
+
+
+async def stop_producer(producer: AIOKafkaProducer, name: str) -> None:
+    """Let go of a producer's connections. While brokers do not answer, aiokafka would wait for them for ever."""
+    try:
+        async with asyncio.timeout(_STOP_S):
+            await producer.stop()
+    except (TimeoutError, KafkaError) as error:
+        log.warning("the producer %s did not stop cleanly: %r", name, error)
+        # Or it would go on trying, and connect again.
+        for closing in (producer._sender.close, producer.client.close):  # noqa: SLF001
+            await asyncio.gather(asyncio.wait_for(closing(), _STOP_S), return_exceptions=True)
+
+
+async def stop_consumer(consumer: AIOKafkaConsumer) -> None:
+    """Let go of a consumer's connections, whatever the brokers do."""
+    await asyncio.gather(asyncio.wait_for(consumer.stop(), _STOP_S), return_exceptions=True)
 
 
 def appended(record: ConsumerRecord) -> Appended:

@@ -29,6 +29,16 @@ class InputEndsEarly(InputLost):
     """
 
 
+class ChangelogCut(LightschedError):
+    """The changelog of partition {partition} ends at {end} now, and {noted} was its end when it was taken: it was cut
+    short. It is taken again.
+    """
+
+
+class NothingFetched(LightschedError):
+    """A consumer has ceased to fetch: {why!r}."""
+
+
 class NotMine(LightschedError):
     """Partition {partition} went to another node while it was being taken."""
 

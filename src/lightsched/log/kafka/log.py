@@ -70,7 +70,9 @@ class KafkaLog:
         self._appender = Appender(connection, self.directory.most_bytes)
         own = f"{topics.prefix}inputs-{connection.client_id}"
         self._atomic = AtomicAppender(connection, own, self.directory.most_bytes, clock_ms)
-        self._member = Membership(connection, topics.events, group, path, partial(stored_in, path))
+        self._member = Membership(
+            connection, topics.events, partitions, group, path=path, stored=partial(stored_in, path)
+        )
         self._registry = Registry(connection, topics.nodes, self._said, listener.time)
         self._taking = Taking(
             connection=connection,
@@ -183,8 +185,8 @@ class KafkaLog:
 
     @property
     def joined(self) -> bool:
-        """Is it known which partitions are this node's?"""
-        return self._member.joined.is_set()
+        """Is it known which partitions are this node's? Not any more, once the group may have given them to others."""
+        return self._member.current
 
     @property
     def lost(self) -> bool:
@@ -269,9 +271,9 @@ class KafkaLog:
 
     async def acknowledge(self, topic: str, group: str, positions: Mapping[int, int]) -> None:
         """Move a group of readers; durable on return."""
+        for number in positions:
+            await self._check_place(topic, number)
         with self._reading(topic):
-            for number in positions:
-                await self._check_place(topic, number)
             await self._readers.acknowledge(group, topic, positions)
 
     async def ends(self, topic: str) -> dict[int, tuple[int, int]]:
@@ -318,7 +320,7 @@ class KafkaLog:
         for close in parts:
             try:
                 await close()
-            except KafkaError as error:
+            except (KafkaError, TimeoutError) as error:
                 log.warning("while closing: %r", error)
 
     def reach(self, point: str) -> None:
@@ -327,8 +329,8 @@ class KafkaLog:
             self._fault(point)
 
     async def _check_place(self, topic: str, number: int) -> None:
-        self._check()
-        count = await self.directory.count(topic)
+        with self._reading(topic):
+            count = await self.directory.count(topic)
         if not 0 <= number < count:
             raise NoSuchPartition(partition=number, topic=topic, partitions=count)
 

@@ -7,8 +7,11 @@ rebalance: what counts is the newest assignment that is known, and the fence pro
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -32,11 +35,19 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
     """This node's place in the group."""
 
     def __init__(
-        self, connection: Connection, topic: str, group: Group, path: Path, stored: Callable[[], dict[int, int]]
+        self,
+        connection: Connection,
+        topic: str,
+        partitions: int,
+        group: Group,
+        *,
+        path: Path,
+        stored: Callable[[], dict[int, int]],
     ) -> None:
         """`path`: the node's directory. `stored`: the partitions that it has stores of, and how old they are."""
         self.owned: frozenset[int] = frozenset()
-        self.joined = asyncio.Event()
+        self._session_s = group.session_timeout_ms / 1000
+        self._heard_at = -math.inf  # when the group was last asked something that it answered (monotonic)
         self._changed = asyncio.Event()
         self._topic = topic
         self._group = group.name
@@ -50,7 +61,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
             heartbeat_interval_ms=min(group.session_timeout_ms // 4, _HEARTBEAT_MS),
             max_poll_interval_ms=group.max_poll_interval_ms,
             rebalance_timeout_ms=group.session_timeout_ms,
-            partition_assignment_strategy=(Sharing(topic, lambda: Claim(self.owned, stored())),),
+            partition_assignment_strategy=(Sharing(topic, partitions, lambda: Claim(self.owned, stored())),),
             auto_offset_reset="latest",
         )
         self._polling: asyncio.Task[None] | None = None
@@ -62,6 +73,11 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._former.leave(admin)
         self._consumer.subscribe([self._topic], listener=self)
         self._polling = asyncio.create_task(self._poll(), name="membership")
+
+    @property
+    def current(self) -> bool:
+        """Is it in the group, for all it knows? Whoever is not heard of for a session's time is no longer."""
+        return monotonic() - self._heard_at < self._session_s
 
     async def changed(self) -> None:
         """Wait for the next assignment. Raises what makes it impossible to be a member."""
@@ -81,7 +97,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """A rebalance is over."""
         self.owned = frozenset(each.partition for each in assigned)
-        self.joined.set()
+        self._heard_at = monotonic()
         self._changed.set()
         self._consumer.pause(*assigned)
         log.info("partitions assigned: %s", ", ".join(map(str, sorted(self.owned))) or "none")
@@ -99,6 +115,14 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
             return False
         return beats
 
+    async def _beat(self, beat: Callable[[], Awaitable[bool]]) -> bool:
+        """A heartbeat; that it was answered is worth something from when it was sent."""
+        began = monotonic()
+        beats = await beat()
+        if beats:
+            self._heard_at = max(self._heard_at, began)
+        return beats
+
     def note(self, offsets: Mapping[int, int]) -> None:
         """How far the workers have read: told to the group every few seconds, for those who watch its lag."""
         self._offsets.update(offsets)
@@ -110,19 +134,22 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]
             with contextlib.suppress(asyncio.CancelledError, KafkaError):
                 await self._polling
         await self._consumer.stop()
-        if self._former is not None and self.joined.is_set():
+        if self._former is not None and self._heard_at > 0:
             self._former.forget()
 
     async def _poll(self) -> None:
         await self._consumer.start()
+        coordinator = self._consumer._coordinator  # noqa: SLF001 -- its heartbeats say whether it is in the group
+        coordinator._do_heartbeat = partial(self._beat, coordinator._do_heartbeat)  # noqa: SLF001
         committed_at = asyncio.get_running_loop().time()
         while True:
             try:
                 await self._consumer.getmany(timeout_ms=int(_POLL_S * 1000))
             except KafkaError as error:
-                if self._consumer._coordinator._coordination_task.done():  # noqa: SLF001 -- it will never join again
+                if coordinator._coordination_task.done():  # noqa: SLF001 -- it will never join again
                     raise
-                log.warning("the group member has trouble: %r", error)
+                log.warning("the group member has trouble, and joins again: %r", error)
+                coordinator.request_rejoin()  # after an error that it did not expect it would send no more heartbeats
                 await asyncio.sleep(_POLL_S)
             if asyncio.get_running_loop().time() - committed_at >= _COMMIT_EVERY_S:
                 committed_at = asyncio.get_running_loop().time()

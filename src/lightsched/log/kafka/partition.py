@@ -16,7 +16,7 @@ from lightsched.engine.step import Meta, Step
 from lightsched.event.record import Appended, Record
 from lightsched.log.errors import Fenced, PartitionBroken, StepRefused
 from lightsched.log.kafka.changelog import POSITION, Position, encode_position, to_records
-from lightsched.log.kafka.clients import Place, appended
+from lightsched.log.kafka.clients import Place, appended, check_fetching, stop_consumer
 from lightsched.log.kafka.directory import cut
 from lightsched.log.kafka.errors import InputLost, StoreBroken
 from lightsched.log.kafka.restoring import LocalStore
@@ -89,6 +89,7 @@ class KafkaPartition:
         """
         if self._broken:
             raise PartitionBroken(partition=self.number)
+        check_fetching(self._inputs)
         loop = asyncio.get_running_loop()
         if loop.time() - self._read_at > _STALE_S:
             await self._note_ends()
@@ -196,7 +197,7 @@ class KafkaPartition:
             raise PartitionBroken(partition=self.number)
         topics = self._log.directory
         delivered = {topic for delivery in step.deliveries for topic in delivery.topics}
-        if await topics.learn(delivered):
+        while await topics.learn(delivered):  # another worker may have let it forget some meanwhile
             for delivery in step.deliveries:
                 if why := topics.refuse(delivery):
                     raise StepRefused(why=why)
@@ -268,6 +269,8 @@ class KafkaPartition:
             self._first.cancel()
             await asyncio.gather(self._first, return_exceptions=True)
             self._first = None
-        await asyncio.gather(self._inputs.stop(), self._transactions.close(), return_exceptions=True)
-        self._local.close()
-        self._log.give_up(self)
+        try:
+            await asyncio.gather(stop_consumer(self._inputs), self._transactions.close(), return_exceptions=True)
+        finally:
+            self._local.close()
+            self._log.give_up(self)

@@ -29,6 +29,8 @@ from lightsched.log.peer import Peer
 log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 2.0
+_FRESH_S = 1.0
+"""An answer that took longer may have waited anywhere: the time in it is of no use."""
 SILENT_S = 10.0
 """A node that has not been heard of for so long is not asked any more."""
 _SHARED = b"shared/"
@@ -148,9 +150,11 @@ class Registry:
     async def _speak(self) -> None:
         own = self._own()
         if own is not None:
+            began = monotonic()
             told_ms = (await self._append(Record(own.id.encode(), _encode(own)))).timestamp_ms
-            self.broker_ms = told_ms, monotonic()
-            self._on_time(told_ms)
+            if monotonic() - began < _FRESH_S:
+                self.broker_ms = told_ms, monotonic()
+                self._on_time(told_ms)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(HEARTBEAT_S):
                 await self._say_now.wait()

@@ -16,6 +16,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
 from lightsched.log.kafka.changelog import POSITION, Position, decode_position, encode_position, is_meta, to_changes
+from lightsched.log.kafka.clients import check_fetching
+from lightsched.log.kafka.errors import ChangelogCut
 from lightsched.log.kafka.topics import TOMBSTONES_MS
 from lightsched.store.families import STORE_FAMILIES
 from lightsched.store.rocks import Memory, Rocks, new_batch
@@ -26,6 +28,9 @@ log = logging.getLogger(__name__)
 
 _AT_ONCE = 500
 _SAY_EVERY_S = 5.0
+_STANDS_S = 10.0
+"""Without a record for so long, it is asked whether they are still there."""
+_CLOCKS_DIFFER_MS = 3_600_000
 
 Progress = Callable[[int, int], None]
 """Told how many records were just applied, and how many offsets are still to go."""
@@ -139,7 +144,9 @@ def _distrust(local: LocalStore, position: Position | None, first: int, end: int
         return None if local.store.meta.step == 0 else "it does not say how far it has come"
     if not first <= position.offset <= end:
         return f"it has come to {position.offset}, and the changelog is from {first} to {end}"
-    if end - position.offset > 1 and now_ms - position.at_ms > TOMBSTONES_MS // 2:  # 1: the marker of its last step
+    age_ms = now_ms - position.at_ms
+    known = -_CLOCKS_DIFFER_MS <= age_ms <= TOMBSTONES_MS // 2  # a clock that was put back says nothing about its age
+    if end - position.offset > 1 and not known:  # 1: the marker of its last step
         return "it is so old that deletions may have been forgotten"
     return None
 
@@ -161,14 +168,21 @@ async def _apply(
     meta_at = -1
     began = said = perf_counter()
     applied = 0
-    position = start
+    position, moved = start, began
     while position < end:
+        check_fetching(consumer)
         try:
             found = await consumer.getmany(changelog, timeout_ms=200, max_records=_AT_ONCE)
         except OffsetOutOfRangeError:
             return None
         records = found.get(changelog, [])
-        position = await consumer.position(changelog)
+        was, position = position, await consumer.position(changelog)
+        if position > was:
+            moved = perf_counter()
+        elif perf_counter() - moved > _STANDS_S:
+            moved = perf_counter()
+            if (now_end := (await consumer.end_offsets([changelog]))[changelog]) < end:
+                raise ChangelogCut(partition=number, end=now_end, noted=end)
         if records:
             metas = [record for record in records if is_meta(record.key)]
             if before is not None and _foreign(local.store, metas, before.meta_at):

@@ -79,8 +79,10 @@ class Sharing:
 
     name = "lightsched"
 
-    def __init__(self, topic: str, claim: Callable[[], Claim]) -> None:
+    def __init__(self, topic: str, partitions: int, claim: Callable[[], Claim]) -> None:
+        """`partitions`: as it was set up; what the brokers say may be incomplete, or have grown by mistake."""
         self._topic = topic
+        self._partitions = partitions
         self._claim = claim
 
     def metadata(self, topics: Iterable[str]) -> ConsumerProtocolMemberMetadata:
@@ -88,14 +90,13 @@ class Sharing:
         return ConsumerProtocolMemberMetadata(_VERSION, list(topics), _encode(self._claim()))
 
     def assign(
-        self, cluster: ClusterMetadata, members: Mapping[str, ConsumerProtocolMemberMetadata]
+        self, _cluster: ClusterMetadata, members: Mapping[str, ConsumerProtocolMemberMetadata]
     ) -> dict[str, ConsumerProtocolMemberAssignment]:
         """Asked of one member, for all."""
-        partitions = len(cluster.partitions_for_topic(self._topic) or ())
         claims = {member: _claimed(said.user_data) for member, said in members.items()}
         return {
             member: ConsumerProtocolMemberAssignment(_VERSION, [(self._topic, sorted(numbers))], b"")
-            for member, numbers in share(partitions, claims).items()
+            for member, numbers in share(self._partitions, claims).items()
         }
 
     def on_assignment(self, assignment: ConsumerProtocolMemberAssignment) -> None:

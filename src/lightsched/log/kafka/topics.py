@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
+    InvalidTopicError,
     KafkaConnectionError,
     NoError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
     for_code,
 )
 from aiokafka.protocol.metadata import MetadataRequest
@@ -28,6 +30,8 @@ DEFAULT_BYTES = 1_048_588
 TOMBSTONES_MS = DAY_MS
 """How long a deleted key of the changelog can still be seen as deleted."""
 _PROBE_MS = 5_000
+_NOT_THERE = (UnknownTopicOrPartitionError, InvalidTopicError, TopicAuthorizationFailedError)
+"""Other errors say something of the brokers, and nothing of the topic."""
 _STAMPED = {"message.timestamp.type": "LogAppendTime"}
 BESIDES_PAYLOAD = 128 * 1024
 """More than all else of an event takes: headers, labels, topics, what its tenant fills in."""
@@ -77,11 +81,13 @@ async def describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str
     """The topics of these names that exist."""
     request = MetadataRequest(list(names), allow_auto_topic_creation=False)
     described = (await admin._send_request(request)).to_object()["topics"]  # noqa: SLF001 -- its own call creates them
-    there = {
-        topic["topic"]: topic["partitions"]
-        for topic in described
-        if for_code(topic["error_code"]) is NoError and topic["partitions"]
-    }
+    there = {}
+    for topic in described:
+        error = for_code(topic["error_code"])
+        if error is NoError and topic["partitions"]:
+            there[topic["topic"]] = topic["partitions"]
+        elif error not in (NoError, *_NOT_THERE):
+            raise error(f"what is known of the topic {topic['topic']}")
     if not there:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in there]
@@ -169,6 +175,9 @@ def check(topics: Sequence[Wanted], found: Mapping[str, Found], replication: int
             is_, must = there.settings.get(name), topic.settings.get(name)
             if is_ is not None and must is not None and is_ != must:
                 problems.append(f"{topic.name} has {name}={is_} and must have {must}")
+        kept_ms = int(there.settings.get("delete.retention.ms", TOMBSTONES_MS))
+        if topic.settings["cleanup.policy"] == "compact" and kept_ms < TOMBSTONES_MS:
+            problems.append(f"{topic.name} has delete.retention.ms={kept_ms} and must have at least {TOMBSTONES_MS}")
         source = found.get(topic.takes_from)
         if source is not None and there.most_bytes < source.most_bytes:
             problems.append(

@@ -8,7 +8,6 @@ one that failed.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 
@@ -24,16 +23,15 @@ from aiokafka.errors import (
 )
 from aiokafka.producer import sender
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.producer.transaction_manager import TransactionState
 from aiokafka.structs import RecordMetadata
 
 from lightsched.event.record import Record
 from lightsched.log.errors import Fenced, StepRefused
-from lightsched.log.kafka.clients import BATCH_BYTES, Place, transactional
+from lightsched.log.kafka.clients import BATCH_BYTES, Place, stop_producer, transactional
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.directory import room_in, size_of
 from lightsched.log.kafka.errors import OutcomeUnknown
-
-log = logging.getLogger(__name__)
 
 sender.BACKOFF_OVERRIDE = 0.003  # instead of 20 ms, when a transaction follows the one before closely
 
@@ -44,7 +42,6 @@ _UNDELIVERABLE = (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
-_CLOSE_S = 5.0
 
 
 class BadTopic(Exception):
@@ -62,6 +59,7 @@ class Transactions:
 
     def __init__(self, connection: Connection, id: str, partition: int) -> None:
         self.partition = partition
+        self._id = id
         self._timeout_s = connection.transaction_timeout_ms / 1000
         self._producer: AIOKafkaProducer = transactional(connection, id)
 
@@ -144,7 +142,12 @@ class Transactions:
         return made
 
     async def _abort(self, failure: BadTopic | KafkaError) -> None:
-        """Nothing of the step remains; the caller may make another."""
+        """Nothing of the step remains; the caller may make another.
+
+        A producer that was refused a topic has forgotten which ones it had been given: aiokafka would abort nothing.
+        """
+        if self._producer._txn_manager.state is TransactionState.ABORTABLE_ERROR:  # noqa: SLF001
+            raise Fenced(partition=self.partition, why=repr(failure)) from failure
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._producer.abort_transaction()
@@ -167,15 +170,7 @@ class Transactions:
     async def close(self) -> None:
         """Let go of the connections. A transaction that is open is left to whoever takes the partition next."""
         _hear_all(self._producer)
-        try:
-            async with asyncio.timeout(_CLOSE_S):
-                await self._producer.stop()
-        except (TimeoutError, KafkaError) as error:
-            log.warning("the producer of partition %d did not stop cleanly: %r", self.partition, error)
-            # Or it would go on trying, and connect again.
-            sending = self._producer._sender.close()  # noqa: SLF001
-            await asyncio.gather(asyncio.wait_for(sending, _CLOSE_S), return_exceptions=True)
-            await self._producer.client.close()
+        await stop_producer(self._producer, self._id)
 
 
 def _hear_all(producer: AIOKafkaProducer) -> None:
