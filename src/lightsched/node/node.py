@@ -84,7 +84,7 @@ class Node:
 
         metrics = Metrics()
         if settings.log == "kafka":
-            log_ = await open_kafka(settings, clock, guard, metrics)
+            log_ = await open_kafka(settings, stamp_ms, clock, guard, metrics)
         else:
             log_ = await open_embedded(settings, stamp_ms)
         return cls(settings, log_, clock, guard, metrics)

@@ -22,7 +22,9 @@ async def open_embedded(settings: Settings, stamp_ms: Callable[[], int]) -> Log:
     )
 
 
-async def open_kafka(settings: Settings, clock: Clock, guard: ClockGuard, metrics: Metrics) -> Log:
+async def open_kafka(
+    settings: Settings, stamp_ms: Callable[[], int], clock: Clock, guard: ClockGuard, metrics: Metrics
+) -> Log:
     """Kafka."""
     # Who needs no Kafka does not wait for its client.
     from lightsched.log.kafka.listener import Listener  # noqa: PLC0415
@@ -40,7 +42,7 @@ async def open_kafka(settings: Settings, clock: Clock, guard: ClockGuard, metric
         most_payload=settings.limits.payload,
         go_on_without_lost_inputs=own.on_lost_input == "continue",
         group=own.membership(),
-        clock_ms=clock.wall_ms,
+        clock_ms=stamp_ms,
         listener=Listener(
             time=lambda told_ms: guard.tell(told_ms, clock.monotonic_ms()),
             restored=metrics.restored,
