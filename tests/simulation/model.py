@@ -611,10 +611,10 @@ class Partition:
 
     def _slot_free(self, tenant: str) -> bool:
         most = self.settings.in_flight.get(tenant)
-        taken = sum(
-            run.phase == "out" for event in self.events.values() if event.tenant == tenant for run in event.runs
-        )
-        return most is None or taken < most
+        if most is None:
+            return True
+        events = (event for event in self.events.values() if event.runs and event.tenant == tenant)
+        return sum(run.phase == "out" for event in events for run in event.runs) < most
 
     def _waiting(self) -> list[tuple]:
         """Runs that wait for a slot, in order of priority, due and arrival."""
