@@ -13,6 +13,8 @@ The facts are attributes of the error, so that whoever catches it need not read 
 
 from typing import Any
 
+__all__ = ["LightschedError"]
+
 
 class LightschedError(Exception):
     """Something went wrong in lightsched, and this says no more about it: that is a bug, please report it."""

@@ -16,6 +16,8 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from lightsched.errors import LightschedError
 from lightsched.timing import TimingError, parse_duration
 
+__all__ = ["BadSettings", "Bytes", "DurationMs", "Layered", "Section"]
+
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|KB|MB|GB)?")
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 

@@ -9,6 +9,7 @@ names: `lightsched dev` runs what it finds there.
 import argparse
 import asyncio
 import logging
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
@@ -22,7 +23,10 @@ from pydantic import Field, SecretStr
 from lightsched.client.kafka_place import Kafka
 from lightsched.errors import LightschedError
 from lightsched.executor.executor import Executor
+from lightsched.security import SecuritySettings
 from lightsched.settings import DurationMs, Layered
+
+__all__ = ["GROUP", "ExecutorSettings", "Program"]
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ class ExecutorSettings(Layered):
 
     server: str = ""  # http://host:port or kafka://host:port; else LIGHTSCHED_SERVER, else this machine
     token: SecretStr | None = None  # else LIGHTSCHED_TOKEN
+    security: SecuritySettings = SecuritySettings()  # of Kafka
     kafka: dict[str, Any] = Field({})  # further settings of aiokafka's clients, by the names they have there
     group: str = "executors"
     topics: tuple[str, ...] = Field(("deliveries",), min_length=1)
@@ -45,9 +50,7 @@ class ExecutorSettings(Layered):
     def made(self) -> Executor:
         """An executor that does nothing yet."""
         return Executor(
-            Kafka(parsed.bootstrap, parsed.prefix, self.kafka)
-            if self.kafka and (parsed := Kafka.parse(self.server)).bootstrap
-            else self.server or None,
+            self._place(),
             token=None if self.token is None else self.token.get_secret_value(),
             group=self.group,
             topics=self.topics,
@@ -55,6 +58,13 @@ class ExecutorSettings(Layered):
             name=self.name,
             grace=f"{self.grace}ms",
         )
+
+    def _place(self) -> Kafka | str | None:
+        server = self.server or os.environ.get("LIGHTSCHED_SERVER", "")
+        if not server.startswith("kafka://"):
+            return server or None
+        place = Kafka.parse(server)
+        return Kafka(place.bootstrap, place.prefix, {**self.security.options(), **self.kafka})
 
 
 Its = TypeVar("Its", bound=ExecutorSettings)

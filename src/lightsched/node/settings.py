@@ -4,12 +4,11 @@ Unknown settings are errors. Durations and sizes are written as people write the
 """
 
 import socket
-import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from lightsched.engine.rules import Rules, accept
@@ -18,6 +17,7 @@ from lightsched.event.limits import Limits
 from lightsched.event.tenant import Tenant
 from lightsched.event.topics import Topics
 from lightsched.log.kafka.connection import Connection, Group
+from lightsched.security import SecuritySettings
 from lightsched.settings import BadSettings, Bytes, DurationMs, Layered, Section
 
 __all__ = ["BadSettings", "Settings"]
@@ -54,36 +54,6 @@ class EmbeddedSettings(Section):
     partitions: int = Field(1, ge=1, le=1024)
     prefix: str = "lightsched."
     retention: DurationMs = 7 * 86_400_000  # of deliveries, audit and dead letters, read or not
-
-
-class SecuritySettings(Section):
-    """How Kafka is to be trusted, and how to be trusted by it."""
-
-    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    ca: Path | None = None  # PEM; without it the machine's own authorities hold
-    certificate: Path | None = None
-    key: Path | None = None
-    key_password: SecretStr | None = None
-    check_hostname: bool = True
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"] = "PLAIN"
-    username: str | None = None
-    password: SecretStr | None = None
-
-    def options(self) -> dict[str, Any]:
-        """As aiokafka wants them."""
-        options: dict[str, Any] = {"security_protocol": self.protocol}
-        if "SSL" in self.protocol.split("_"):
-            context = ssl.create_default_context(cafile=self.ca)
-            context.check_hostname = self.check_hostname
-            if self.certificate is not None:
-                secret = None if self.key_password is None else self.key_password.get_secret_value()
-                context.load_cert_chain(self.certificate, self.key, secret)
-            options["ssl_context"] = context
-        if self.protocol.startswith("SASL"):
-            options["sasl_mechanism"] = self.mechanism
-            options["sasl_plain_username"] = self.username
-            options["sasl_plain_password"] = None if self.password is None else self.password.get_secret_value()
-        return options
 
 
 class KafkaSettings(Section):

@@ -1,0 +1,57 @@
+"""How does a program connect to a Kafka that is secured? With the same settings, whichever program it is."""
+
+import ssl
+
+import pytest
+
+from lightsched.client import Kafka
+from lightsched.executor.configured import ExecutorSettings
+from lightsched.security import SecuritySettings
+from lightsched.settings import BadSettings
+
+
+def test_without_settings_nothing_is_secured():
+    assert SecuritySettings().options() == {"security_protocol": "PLAINTEXT"}
+
+
+def test_tls_with_the_machine_s_authorities():
+    options = SecuritySettings(protocol="SSL").options()
+    assert options["security_protocol"] == "SSL"
+    assert options["ssl_context"].verify_mode is ssl.CERT_REQUIRED
+    assert options["ssl_context"].check_hostname
+
+
+def test_a_name_and_a_password():
+    security = SecuritySettings(protocol="SASL_PLAINTEXT", mechanism="SCRAM-SHA-512", username="me", password="secret")
+    assert security.options() == {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": "me",
+        "sasl_plain_password": "secret",
+    }
+    assert "secret" not in repr(security)
+
+
+@pytest.mark.parametrize("which", ["ca", "certificate"])
+def test_a_file_that_is_not_there_or_no_certificate_is_named(tmp_path, which):
+    file = tmp_path / "kafka.pem"
+    for content in (None, "no certificate"):
+        if content is not None:
+            file.write_text(content)
+        with pytest.raises(BadSettings, match=f"{file} cannot be used: "):
+            SecuritySettings(protocol="SSL", **{which: file}).options()
+
+
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_an_executor_takes_them_too(monkeypatch, by_variable):
+    server = "kafka://b1:9093?prefix=mine."
+    if by_variable:
+        monkeypatch.setenv("LIGHTSCHED_SERVER", server)
+    security = SecuritySettings(protocol="SASL_PLAINTEXT", username="me", password="secret")
+    settings = ExecutorSettings(server="" if by_variable else server, security=security, kafka={"client_id": "x"})
+    assert settings.made().server == Kafka("b1:9093", "mine.", {**security.options(), "client_id": "x"})
+
+
+def test_an_executor_on_rest_needs_none_of_it():
+    settings = ExecutorSettings(server="http://127.0.0.1:9", kafka={"client_id": "x"})
+    assert settings.made().server == "http://127.0.0.1:9"
