@@ -15,14 +15,14 @@ SOURCE = Path(__file__).parents[2] / "src" / "lightsched"
 # Lowest first. A module may import from its own layer and from those below.
 LAYERS = [
     {"timing"},
-    {"settings"},
+    {"settings", "security"},
     {"event"},
     {"engine"},
     {"store"},
     {"log"},
     {"node"},
     {"client"},
-    {"cli", "api", "dashboard", "executor", "testing"},
+    {"cli", "api", "dashboard", "executor", "injector", "testing"},
     {"__init__", "__main__", "pytest_plugin"},  # the public face
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
@@ -31,7 +31,8 @@ VERSION = "lightsched.__version__"  # what a node and those above it may take fr
 
 KNOWS_ONLY = {
     "client": {"client", "timing", "event"},
-    "executor": {"executor", "client", "settings", "timing", "event"},
+    "executor": {"executor", "client", "settings", "security", "timing", "event"},
+    "injector": {"injector", "client", "event"},
 }  # what runs where there is no server
 
 ADAPTERS = {"kafka", "embedded"}  # of the port in `log`: they know the port, but neither each other nor it them

@@ -8,12 +8,12 @@ from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.event.limits import DEFAULT_LIMITS, Limits
 
 
-def problems_of(body: bytes, limits: Limits = DEFAULT_LIMITS) -> tuple[Problem, ...]:
-    """What is wrong with a command in JSON, field by field; nothing if it makes sense."""
+def problems_of(body: bytes, limits: Limits = DEFAULT_LIMITS, now_ms: int | None = None) -> tuple[Problem, ...]:
+    """What is wrong with a command in JSON, field by field; nothing if it makes sense (now, if no time is given)."""
     try:
         event = decode(body, limits)
         event.key = event.key or event.id
-        check(event, limits, time_ns() // 1_000_000)
+        check(event, limits, time_ns() // 1_000_000 if now_ms is None else now_ms)
     except InvalidEvent as error:
         return error.problems
     return ()

@@ -15,7 +15,20 @@ Source ─► Taken ─► Lanes ─► Crew ─► Route ─► Report ─► S
 from lightsched.executor.context import Context
 from lightsched.executor.executor import Executor
 from lightsched.executor.outcomes import Fatal, Retry, Then
+from lightsched.executor.replies import REPLY_TO
 from lightsched.executor.routes import BadFunction, TypeTaken
 from lightsched.executor.seen import Remembers, Seen, once
 
-__all__ = ["BadFunction", "Context", "Executor", "Fatal", "Remembers", "Retry", "Seen", "Then", "TypeTaken", "once"]
+__all__ = [
+    "REPLY_TO",
+    "BadFunction",
+    "Context",
+    "Executor",
+    "Fatal",
+    "Remembers",
+    "Retry",
+    "Seen",
+    "Then",
+    "TypeTaken",
+    "once",
+]

@@ -9,7 +9,7 @@ from msgspec import Raw
 from lightsched.client.fields import Duration, EventFields, as_json, plain
 from lightsched.event.limits import DEFAULT_LIMITS
 from lightsched.event.report import Report, ReportStatus
-from lightsched.executor.replies import HEADER, replies
+from lightsched.executor.replies import REPLY_TO, replies
 from lightsched.executor.taken import Taken
 from lightsched.timing import TimingError, parse_duration
 
@@ -92,7 +92,7 @@ class Reporting:
 
     def _said(self, taken: Taken, status: ReportStatus, error: str = "", **more: Any) -> bytes:
         token = taken.headers.get("ls_report", b"").decode()
-        if HEADER in taken.headers:
+        if REPLY_TO in taken.headers:
             more["then"] = (*more.get("then", ()), *replies(taken, status, more.get("result", msgspec.UNSET), error))
         return self._encode(
             Report(

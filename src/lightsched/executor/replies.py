@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 from lightsched.event.report import ReportStatus
 from lightsched.executor.taken import Taken
 
-HEADER = "reply-to"
+REPLY_TO = "reply-to"
 
 
 class ReplyTo(msgspec.Struct):
@@ -40,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 
 def replies(taken: Taken, status: ReportStatus, result: Raw | UnsetType = UNSET, error: str = "") -> tuple[Raw, ...]:
     """The event in return, if somebody waits for one and this is the end."""
-    header = taken.headers.get(HEADER)
+    header = taken.headers.get(REPLY_TO)
     if header is None or status in (ReportStatus.CLAIMED, ReportStatus.PROCESSING):
         return ()
     try:

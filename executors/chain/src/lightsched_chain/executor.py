@@ -27,8 +27,8 @@ import msgspec
 from msgspec import UNSET
 
 from lightsched import Context, Executor, Fatal, Then
+from lightsched.executor import REPLY_TO
 from lightsched.executor.configured import Program
-from lightsched.executor.replies import HEADER
 from lightsched.timing import parse_duration
 from lightsched_chain.letters import Letters
 from lightsched_chain.plan import BadChain, Chain, Stage, planned
@@ -154,7 +154,7 @@ def _stage_event(state: State, stage: Stage, payload: Any, context: Context) -> 
     answer["labels"] = {"chain": state.chain, "stage": stage.name}
     wanted = msgspec.json.encode({"event": answer, "attempts": attempts}).decode()
     event |= {"id": f"{state.chain}/{stage.name}", "track": True, "on_conflict": "keep"}
-    event["headers"] = {**event.get("headers", {}), HEADER: wanted}
+    event["headers"] = {**event.get("headers", {}), REPLY_TO: wanted}
     event["labels"] = {**event.get("labels", {}), "chain": state.chain, "stage": stage.name}
     if payload is not UNSET:
         event["payload"] = payload

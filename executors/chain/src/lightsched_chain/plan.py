@@ -14,11 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lightsched.errors import LightschedError
-from lightsched.event.check import check
-from lightsched.event.command import decode
-from lightsched.event.errors import InvalidEvent
-from lightsched.event.limits import DEFAULT_LIMITS
-from lightsched.event.model import Event
+from lightsched.injector import problems_of
 from lightsched.timing import TimingError, parse_duration
 
 MOST_STAGES = 40
@@ -99,12 +95,8 @@ def _check_stage(stage: Stage, before: set[str], now_ms: int) -> None:
         if reference.split("/")[0] not in before:
             raise BadChain(why=f"{where}: {RESULT} {reference!r} is no stage that comes before it")
     event = {"in": "1ms", **stage.event, "id": "x"} if "at" not in stage.event else {**stage.event, "id": "x"}
-    try:
-        decoded: Event = decode(msgspec.json.encode(event), DEFAULT_LIMITS)
-        decoded.key = decoded.key or decoded.id
-        check(decoded, DEFAULT_LIMITS, now_ms)
-    except InvalidEvent as error:
-        raise BadChain(why=f"{where}: {error}") from None
+    if problems := problems_of(msgspec.json.encode(event), now_ms=now_ms):
+        raise BadChain(why=f"{where}: {'; '.join(map(str, problems))}")
 
 
 def _duration(what: str, text: str) -> None:

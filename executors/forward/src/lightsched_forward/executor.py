@@ -14,14 +14,14 @@ from typing import Any
 from msgspec import Raw
 
 from lightsched import Context, Executor, Fatal, Then
+from lightsched.executor import REPLY_TO
 from lightsched.executor.configured import Program
-from lightsched.executor.replies import HEADER
 from lightsched_forward.rules import Rule
 from lightsched_forward.settings import ForwardSettings
 
 log = logging.getLogger(__name__)
 
-_OF_THE_DELIVERY = {"content-type", "traceparent", HEADER}
+_OF_THE_DELIVERY = {"content-type", "traceparent", REPLY_TO}
 """Headers that are made anew, or are about this run and not the next."""
 
 

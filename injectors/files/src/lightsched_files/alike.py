@@ -6,7 +6,7 @@ done for an event: this is a third of it.
 
 from struct import Struct
 
-from lightsched.event.murmur2 import murmur2
+from lightsched.injector import murmur2
 
 COMMON = 16
 """Bytes at the beginning that keys may have in common."""
@@ -23,7 +23,7 @@ class Alike:
         self._begun: dict[tuple[bytes, int], int] = {}
 
     def murmur2(self, key: bytes) -> int:
-        """As `lightsched.event.murmur2`."""
+        """As `lightsched.injector.murmur2`."""
         size = len(key)
         if not COMMON <= size < COMMON + 4 * len(_words):
             return murmur2(key)

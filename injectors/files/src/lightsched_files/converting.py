@@ -1,5 +1,5 @@
-"""How is a converter written? With these; `lightsched.client.converting` says how, and shows one."""
+"""How is a converter written? With these; docs/converters.md of lightsched says how, and shows one."""
 
-from lightsched.client.converting import Converted, Converter, EventLine, Problem, Source
+from lightsched.injector import Converted, Converter, EventLine, Problem, Source
 
 __all__ = ["Converted", "Converter", "EventLine", "Problem", "Source"]

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -11,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from lightsched.errors import LightschedError
-from lightsched.node.garbage import collect_seldom
+from lightsched.settings import BadSettings
 from lightsched_files.sending import Sender
 from lightsched_files.settings import InjectSettings, RestSettings, Settings, WatchSettings
 from lightsched_files.watcher import Watcher
@@ -31,11 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = Settings.load(given.config)
     except LightschedError as error:
         sys.exit(_say(error, 2))
-    collect_seldom()
+    _collect_seldom()
     try:
         asyncio.run(serve(settings, once=given.once))
     except LightschedError as error:
-        sys.exit(_say(error, 1))
+        sys.exit(_say(error, 2 if isinstance(error, BadSettings) else 1))
+
+
+def _collect_seldom() -> None:
+    """What flows through here has no cycles: looking for them among the events of a chunk would only take time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 10, 10)
 
 
 def _say(error: LightschedError, code: int) -> int:
@@ -102,6 +110,7 @@ def sender_of(inject: InjectSettings) -> Callable[[], Sender]:
         from lightsched_files.kafka import Kafka  # noqa: PLC0415
 
         kafka = inject.kafka
+        kafka.security.options()  # what is wrong with a certificate is said at once, not with the first file
         return lambda: Kafka(kafka)
     from lightsched_files.rest import Rest  # noqa: PLC0415
 

@@ -13,12 +13,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from lightsched.client.converting import converter_named
-from lightsched.client.errors import Invalid
-from lightsched.client.files import MOST_BYTES
-from lightsched.event.check import TENANT
-from lightsched.event.limits import DEFAULT_LIMITS
-from lightsched.node.settings import SecuritySettings
+from lightsched.client import Invalid
+from lightsched.injector import DEFAULT_LIMITS, MOST_BYTES, TENANT, converter_named
+from lightsched.security import SecuritySettings
 from lightsched.settings import Bytes, DurationMs, Layered, Section
 
 

@@ -14,14 +14,21 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from lightsched.client.converting import Source, converter_named
-from lightsched.client.errors import Invalid
-from lightsched.client.fields import Prepared
-from lightsched.client.files import SUFFIXES, Read, converting, reading
-from lightsched.client.stamping import Stamp, short
-from lightsched.event.errors import InvalidEvent
-from lightsched.event.limits import Limits
-from lightsched.event.topics import Topics
+from lightsched.client import Invalid
+from lightsched.injector import (
+    SUFFIXES,
+    InvalidEvent,
+    Limits,
+    Prepared,
+    Read,
+    Source,
+    Stamp,
+    Topics,
+    converter_named,
+    converting,
+    reading,
+    short,
+)
 from lightsched_files.folder import Folder, NotAFile
 from lightsched_files.journal import Entry
 from lightsched_files.settings import LimitSettings, WatchSettings

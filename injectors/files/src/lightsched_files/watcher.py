@@ -18,7 +18,7 @@ from time import monotonic, time, time_ns
 
 from watchfiles import Change, awatch
 
-from lightsched.client.errors import ClientError
+from lightsched.client import ClientError
 from lightsched_files.folder import Dropped, Folder
 from lightsched_files.injecting import Injecting
 from lightsched_files.journal import Entry, Journal
