@@ -9,7 +9,15 @@
 """
 
 from lightsched.client.checking import problems_of
-from lightsched.client.converting import Converted, Converter, EventLine, Problem, Source, converter_named
+from lightsched.client.converting import (
+    Converted,
+    Converter,
+    EventLine,
+    Problem,
+    Source,
+    converter_named,
+    converter_names,
+)
 from lightsched.client.fields import Prepared
 from lightsched.client.files import MOST_BYTES, SUFFIXES, Line, Read, converting, reading
 from lightsched.client.stamping import Stamp, mark_of, short
@@ -39,6 +47,7 @@ __all__ = [
     "Stamp",
     "Topics",
     "converter_named",
+    "converter_names",
     "converting",
     "mark_of",
     "murmur2",

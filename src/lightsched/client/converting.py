@@ -55,13 +55,18 @@ Converter = Callable[[Iterable[str], Source], Iterator[Converted]]
 """`lines`: the file's lines as text, without their line ends, read as they are asked for."""
 
 
+def converter_names() -> list[str]:
+    """The converters that are installed."""
+    return sorted(entry_points(group=GROUP).names)
+
+
 def converter_named(name: str) -> Converter:
     """The converter of this name, or `module:function`."""
     module, colon, function = name.partition(":")
     if not colon:
         found = entry_points(group=GROUP, name=name)
         if not found:
-            known = ", ".join(sorted(entry_points(group=GROUP).names)) or "none"
+            known = ", ".join(converter_names()) or "none"
             raise Invalid(f"There is no converter {name!r}: installed are {known}; or write module:function.")
         module, _, function = next(iter(found)).value.partition(":")
     try:
