@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,9 +14,10 @@ WITHIN_S = 120
 
 
 class WatcherProcess:
-    """`lightsched-files`, with a file of settings."""
+    """`lightsched-files`, with a file of settings; `under`: a command that starts it in other surroundings."""
 
-    def __init__(self, folder: Path, settings: dict) -> None:
+    def __init__(self, folder: Path, settings: dict, under: Sequence[str] = ()) -> None:
+        self._under = under
         self._config = folder / "service.yml"
         self._config.write_text(json.dumps(settings))
         self._said = folder / "watcher.log"
@@ -23,7 +25,7 @@ class WatcherProcess:
 
     def start(self, *arguments: str) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LIGHTSCHED_")}
-        command = [sys.executable, "-m", "lightsched_files", "--config", str(self._config), *arguments]
+        command = [*self._under, sys.executable, "-m", "lightsched_files", "--config", str(self._config), *arguments]
         with self._said.open("ab") as sink:
             self._process = subprocess.Popen(command, stdout=sink, stderr=sink, env=environment)
 
@@ -60,9 +62,9 @@ class WatcherProcess:
 
 
 @contextmanager
-def watching(folder: Path, settings: dict, *arguments: str):
+def watching(folder: Path, settings: dict, *arguments: str, under: Sequence[str] = ()):
     """Started, and stopped at the end."""
-    process = WatcherProcess(folder, settings)
+    process = WatcherProcess(folder, settings, under)
     process.start(*arguments)
     try:
         yield process

@@ -14,7 +14,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -43,6 +43,10 @@ class NotAFile(Exception):
     """Something that is not to be read; the message says why."""
 
 
+class NotOurs(Exception):
+    """Something that is not to be taken; the message says why."""
+
+
 class Dropped(NamedTuple):
     """What lies in the directory."""
 
@@ -63,7 +67,9 @@ class Folder:
                 self._hold(_inside(self.fd, name, mode))
                 for name, mode in ((OWN, 0o700), (DONE, 0o777), (FAILED, 0o777))
             )
-            self._lock()
+            self._names = {self.fd: "", self.own: f"{OWN}/", self.done: f"{DONE}/", self.failed: f"{FAILED}/"}
+            with self._naming(self.own, _LOCK):
+                self._lock()
         except BaseException:
             self.close()
             raise
@@ -84,6 +90,15 @@ class Folder:
     def _hold(self, fd: int) -> int:
         self._fds.append(fd)
         return fd
+
+    @contextmanager
+    def _naming(self, where: int, name: str) -> Iterator[None]:
+        """Whatever goes wrong, the error says in which folder."""
+        try:
+            yield
+        except OSError as error:
+            error.filename = self._names[where] + name
+            raise
 
     def _lock(self) -> None:
         lock = os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self.own)
@@ -112,11 +127,15 @@ class Folder:
                         yield Dropped(entry.name, found.st_mtime_ns, (found.st_ino, found.st_size, found.st_mtime_ns))
 
     def take(self, name: str, number: int) -> bool:
-        """Take what is dropped, as this number; not if it is gone."""
+        """Take what is dropped, as this number; not if it is gone. Raises `NotOurs` if only its owner may do that."""
         try:
             os.rename(name, str(number), src_dir_fd=self.fd, dst_dir_fd=self.own)
         except FileNotFoundError:
             return False
+        except OSError as error:
+            if error.errno == errno.EPERM:  # a sticky directory, or a file that nobody may change
+                raise NotOurs("only its owner may move it, and that is somebody else") from None
+            raise
         return True
 
     def open(self, number: int) -> int:
@@ -150,13 +169,14 @@ class Folder:
         """Move what was taken to its place; not if something is there."""
         if not self.holds(number):
             return True
-        try:
-            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=where))
-        except FileExistsError:
-            there = os.stat(name, dir_fd=where, follow_symlinks=False)
-            if there.st_size or not stat.S_ISREG(there.st_mode):  # otherwise it is the place kept before a crash
-                return False
-        os.rename(str(number), name, src_dir_fd=self.own, dst_dir_fd=where)
+        with self._naming(where, name):
+            try:
+                os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=where))
+            except FileExistsError:
+                there = os.stat(name, dir_fd=where, follow_symlinks=False)
+                if there.st_size or not stat.S_ISREG(there.st_mode):  # otherwise it is the place kept before a crash
+                    return False
+            os.rename(str(number), name, src_dir_fd=self.own, dst_dir_fd=where)
         return True
 
     def put_back(self, number: int, name: str) -> None:
@@ -183,13 +203,21 @@ class Folder:
         self._write("journal.new", journal, self.own, _JOURNAL)
 
     def _write(self, new: str, content: bytes, where: int, name: str) -> None:
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=self.own)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(fd)
-        os.rename(new, name, src_dir_fd=self.own, dst_dir_fd=where)
-        os.fsync(where)
+        """Whole or not at all: what is half written would only take up room."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with self._naming(where, name):
+            fd = os.open(new, flags, 0o644, dir_fd=self.own)
+            try:
+                with os.fdopen(fd, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(fd)
+                os.rename(new, name, src_dir_fd=self.own, dst_dir_fd=where)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(new, dir_fd=self.own)
+                raise
+            os.fsync(where)
 
 
 def _inside(fd: int, name: str, mode: int) -> int:

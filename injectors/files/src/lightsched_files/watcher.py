@@ -19,7 +19,7 @@ from time import monotonic, time, time_ns
 from watchfiles import Change, awatch
 
 from lightsched.client import ClientError
-from lightsched_files.folder import Dropped, Folder
+from lightsched_files.folder import Dropped, Folder, NotOurs
 from lightsched_files.injecting import Injecting
 from lightsched_files.journal import Entry, Journal
 from lightsched_files.naming import shown
@@ -57,6 +57,7 @@ class Watcher:
         self._limits = limits
         self._rescan_s = rescan_ms / 1000
         self._prefix = prefix
+        self._left: set[str] = set()  # what could not be taken
         self._stop = asyncio.Event()
         self._halt = threading.Event()
         self._told = asyncio.Event()  # something has changed in the directory
@@ -77,7 +78,8 @@ class Watcher:
                 await self._live(once=once)
             except (OSError, ClientError) as error:
                 pause_s = _SHORTEST_PAUSE_S if monotonic() - began_s > _LONGEST_PAUSE_S else pause_s
-                log.error("%s: %s (again in %.0f s)", self.path, error, pause_s)  # noqa: TRY400 - for people
+                why = _in_words(error)
+                log.error("%s: %s (again in %.0f s)", self.path, why, pause_s)  # noqa: TRY400 - for people
                 await self._rest(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
             else:
@@ -129,7 +131,7 @@ class Watcher:
 
     def _take_some(self, folder: Folder, journal: Journal) -> int:
         folder.check()
-        ready = heapq.nsmallest(MOST_TAKEN, self._complete(folder), key=lambda found: (found.modified_ns, found.name))
+        ready = heapq.nsmallest(MOST_TAKEN, self._complete(folder), key=self._turn)
         if not ready:
             return 0
         seen_ms = time_ns() // 1_000_000
@@ -138,9 +140,23 @@ class Watcher:
         journal.taken += taken
         journal.save(folder)
         for entry in taken:
-            if not folder.take(os.fsdecode(entry.name), entry.number):
+            if not self._takes(folder, entry):
                 journal.taken.remove(entry)
         return len(journal.taken)
+
+    def _takes(self, folder: Folder, entry: Entry) -> bool:
+        name = os.fsdecode(entry.name)
+        try:
+            return folder.take(name, entry.number)
+        except NotOurs as error:
+            if name not in self._left:
+                log.warning("%s: %s cannot be taken: %s; it is left there", self.path, shown(name), error)
+            self._left.add(name)
+            return False
+
+    def _turn(self, found: Dropped) -> tuple[bool, int, str]:
+        """Oldest first, but what could not be taken holds up nothing else."""
+        return found.name in self._left, found.modified_ns, found.name
 
     def _complete(self, folder: Folder) -> list[Dropped]:
         by_rule: list[list[Dropped]] = [[] for _ in self._rules]
@@ -202,3 +218,9 @@ class Watcher:
             log.warning("%s: no news of changes (%s), looking every %.0f s", self.path, error, self._rescan_s)
         except RuntimeError as error:  # what watchfiles raises if the loop ends first
             log.debug("%s", error)
+
+
+def _in_words(error: Exception) -> str:
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return f"{shown(os.fsdecode(error.filename))}: {error.strerror}" if error.filename else error.strerror
