@@ -1,8 +1,8 @@
 """What survives kill -9 of the watcher? Every task is scheduled once, and nothing is left between folders.
 
 `python -m tests.injectors.files.chaos [--files 200] [--tasks 100000]` (`make chaos-files`) drops files while the
-watcher is killed at random points: once through REST, where deliveries are counted, and once through Kafka, whose
-broker is killed too, where records on the events topic are counted.
+watcher is killed at random points: once through REST, and once through Kafka, whose broker is killed too. Each time a
+node delivers what is due, and the deliveries are counted; on Kafka, the records on the events topic as well.
 
 Each file has tasks of every kind that could go wrong twice: without an id and `in` (sent again, it means another time),
 with an id, and a recurrence with a trigger (sent again, it fires again).
@@ -11,26 +11,30 @@ with an id, and a recurrence with a trigger (sent again, it fires again).
 import argparse
 import asyncio
 import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from lightsched.event.topics import Topics
-from tests.api.conftest import started
+from tests.api.conftest import address_of, started
 from tests.broker.local import LocalCluster
 from tests.injectors.files.process import WatcherProcess
 
 PARTITIONS = 3
 DRAINED_WITHIN_S = 600
+QUIET_S = 3.0
+"""So long is waited for what comes twice."""
 
 
 def content(number: int, tasks: int) -> bytes:
@@ -131,28 +135,72 @@ def delivered(address: str, expected: int) -> Counter[str]:
 
 def through_kafka(
     folder: Path, bootstrap: str, *, files: int, tasks: int, kills: int, seed: int, fault=None
-) -> Counter:
-    """What is on the events topic, of each task."""
+) -> Counter[str]:
+    """What was delivered, of each task; on the events topic it is once, too."""
     prefix = f"files-{uuid4().hex[:8]}."
-    asyncio.run(create(bootstrap, Topics(prefix).events))
+    topics = Topics(prefix)
     place = {"kafka": {"bootstrap": bootstrap, "prefix": prefix, "request_timeout": "5s"}}
-    chaos(folder, place, files=files, tasks=tasks, kills=kills, seed=seed, fault=fault)
-    found = asyncio.run(appended(bootstrap, Topics(prefix).events))
+    with node_on(bootstrap, prefix, folder):
+        chaos(folder, place, files=files, tasks=tasks, kills=kills, seed=seed, fault=fault)
+        sent = asyncio.run(appended(bootstrap, topics.events))
+        check_once(sent, files, tasks)
+        found = asyncio.run(received(bootstrap, topics.deliveries, tasks))
     check_once(found, files, tasks)
     return found
 
 
-async def create(bootstrap: str, topic: str) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    await admin.create_topics([NewTopic(topic, PARTITIONS, 1)])
-    await admin.close()
+@contextmanager
+def node_on(bootstrap: str, prefix: str, folder: Path):
+    """A node that delivers, whatever becomes of its broker meanwhile."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("LIGHTSCHED_")}
+    settings |= {
+        "LIGHTSCHED_LOG": "kafka",
+        "LIGHTSCHED_KAFKA__BOOTSTRAP": bootstrap,
+        "LIGHTSCHED_KAFKA__PREFIX": prefix,
+        "LIGHTSCHED_KAFKA__GROUP": f"{prefix}group",
+        "LIGHTSCHED_KAFKA__PARTITIONS": str(PARTITIONS),
+    }
+    command = [sys.executable, "-m", "lightsched", "serve", "--data", str(folder / "node"), "--port", "0"]
+    said = folder / "node.log"
+    with said.open("wb") as sink, subprocess.Popen(command, env=settings, stdout=sink, stderr=sink) as process:
+        try:
+            address_of(process, said)
+            yield
+            assert process.poll() is None, f"the node has ended:\n{said.read_text()[-4000:]}"
+        finally:
+            process.kill()
 
 
 async def appended(bootstrap: str, topic: str) -> Counter[str]:
     """The tasks whose events, or whose trigger, are on the topic."""
     found: Counter[str] = Counter()
     triggers: Counter[str] = Counter()
+    async with reading(bootstrap, topic) as (consumer, places):
+        for record in await up_to_the_end(consumer, places):
+            event = json.loads(record.value)
+            if event.get("op") == "trigger":
+                triggers[event["id"]] += 1
+            else:
+                found[event["payload"]] += 1
+    assert triggers == {f"rare-{number}": 1 for number in range(len(triggers))}
+    return found
+
+
+async def received(bootstrap: str, topic: str, expected: int) -> Counter[str]:
+    """The tasks that are delivered, when there are enough, and a while later."""
+    found: Counter[str] = Counter()
+    deadline = time.monotonic() + DRAINED_WITHIN_S
+    async with reading(bootstrap, topic) as (consumer, places):
+        while found.total() < expected and time.monotonic() < deadline:
+            found.update(json.loads(record.value) for record in await up_to_the_end(consumer, places))
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(QUIET_S)
+        found.update(json.loads(record.value) for record in await up_to_the_end(consumer, places))
+    return found
+
+
+@asynccontextmanager
+async def reading(bootstrap: str, topic: str):
     consumer = AIOKafkaConsumer(
         bootstrap_servers=bootstrap,
         isolation_level="read_committed",
@@ -160,19 +208,20 @@ async def appended(bootstrap: str, topic: str) -> Counter[str]:
         enable_auto_commit=False,
     )
     await consumer.start()
-    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-    consumer.assign(places)
+    try:
+        places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        consumer.assign(places)
+        yield consumer, places
+    finally:
+        await consumer.stop()
+
+
+async def up_to_the_end(consumer: AIOKafkaConsumer, places: list[TopicPartition]) -> list[ConsumerRecord]:
+    found = []
     ends = await consumer.end_offsets(places)
     while any([await consumer.position(place) < ends[place] for place in places]):
         for records in (await consumer.getmany(timeout_ms=1000)).values():
-            for record in records:
-                event = json.loads(record.value)
-                if event.get("op") == "trigger":
-                    triggers[event["id"]] += 1
-                else:
-                    found[event["payload"]] += 1
-    await consumer.stop()
-    assert triggers == {f"rare-{number}": 1 for number in range(len(triggers))}
+            found += records
     return found
 
 
@@ -210,7 +259,7 @@ def main() -> None:
                 for each in restarts:
                     each.join()
                 cluster.close()
-            print(f"Kafka: {found.total():,} tasks of {options.files} files appended once each,", end=" ")
+            print(f"Kafka: {found.total():,} tasks of {options.files} files delivered once each,", end=" ")
             print(
                 f"{options.kills} kills, {len(restarts)} broker restarts, {time.monotonic() - began_s:.0f} s",
                 flush=True,

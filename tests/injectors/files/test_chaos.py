@@ -9,5 +9,5 @@ def test_every_task_is_delivered_once_through_rest_whatever_is_killed(tmp_path):
     assert through_rest(tmp_path, **SHORT).total() == 6_000
 
 
-def test_every_task_is_appended_once_through_kafka_whatever_is_killed(tmp_path, kafka):
+def test_every_task_is_delivered_once_through_kafka_whatever_is_killed(tmp_path, kafka):
     assert through_kafka(tmp_path, kafka, **SHORT).total() == 6_000
