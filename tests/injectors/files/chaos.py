@@ -33,6 +33,10 @@ from tests.injectors.files.process import WatcherProcess
 
 PARTITIONS = 3
 DRAINED_WITHIN_S = 600
+BETWEEN_KILLS_S = 3.0
+"""About: so files are dropped as long as there are kills."""
+LIVES_S = (0.5, 4.0)
+"""Half of the kills come soon, when there is most to do: all that was dropped meanwhile."""
 QUIET_S = 3.0
 """So long is waited for what comes twice."""
 
@@ -71,13 +75,13 @@ def chaos(folder: Path, inject: dict, *, files: int, tasks: int, kills: int, see
     inbox.mkdir()
     settings = {"watch": [{"directory": str(inbox), "settle": "200ms"}], "inject": inject, "rescan": "1s"}
     watcher = WatcherProcess(folder, settings)
-    dropping = Drop(inbox, files, tasks // files, pause_s=0.02)
+    dropping = Drop(inbox, files, tasks // files, pause_s=kills * BETWEEN_KILLS_S / files)
     dropping.start()
     try:
         for number in range(kills):
             watcher.start()
             watcher.wait_for("watching", times=number + 1)
-            time.sleep(rng.uniform(0.0, 4.0))
+            time.sleep(rng.uniform(0.0, rng.choice(LIVES_S)))
             watcher.kill()
             if fault is not None and number % 3 == 2:
                 fault()
@@ -134,14 +138,16 @@ def delivered(address: str, expected: int) -> Counter[str]:
 
 
 def through_kafka(
-    folder: Path, bootstrap: str, *, files: int, tasks: int, kills: int, seed: int, fault=None
+    folder: Path, bootstrap: str, *, files: int, tasks: int, kills: int, seed: int, fault=None, over=None
 ) -> Counter[str]:
-    """What was delivered, of each task; on the events topic it is once, too."""
+    """What was delivered, of each task; on the events topic it is once, too. `over`: waits for the end of faults."""
     prefix = f"files-{uuid4().hex[:8]}."
     topics = Topics(prefix)
     place = {"kafka": {"bootstrap": bootstrap, "prefix": prefix, "request_timeout": "5s"}}
     with node_on(bootstrap, prefix, folder):
         chaos(folder, place, files=files, tasks=tasks, kills=kills, seed=seed, fault=fault)
+        if over is not None:
+            over()
         sent = asyncio.run(appended(bootstrap, topics.events))
         check_once(sent, files, tasks)
         found = asyncio.run(received(bootstrap, topics.deliveries, tasks))
@@ -253,11 +259,14 @@ def main() -> None:
                 restarts.append(threading.Timer(random.Random(len(restarts)).uniform(0.5, 3), cluster.start))
                 restarts[-1].start()
 
-            try:
-                found = through_kafka(Path(folder), cluster.bootstrap, **load, fault=restart)
-            finally:
+            def over() -> None:
                 for each in restarts:
                     each.join()
+
+            try:
+                found = through_kafka(Path(folder), cluster.bootstrap, **load, fault=restart, over=over)
+            finally:
+                over()
                 cluster.close()
             print(f"Kafka: {found.total():,} tasks of {options.files} files delivered once each,", end=" ")
             print(
