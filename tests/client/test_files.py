@@ -58,7 +58,8 @@ def test_every_form_says_the_same(form, text):
         ("ndjson", '\n{"id": "a"}\n\n{"id": "b"}', [2, 4]),
         ("json", '\n[\n {"id":\n"a"},\n\n {"id": "b"}]', [3, 6]),
         ("yaml", "# x\n- id: a\n  in: 1m\n\n- id: b\n", [2, 5]),
-        ("csv", 'id,payload\na,"two\nlines"\nb,x\n', [3, 4]),
+        ("csv", 'id,payload\na,"two\nlines"\nb,x\n', [2, 4]),
+        ("csv", '\n\nid,payload\n\na,"two\n\nlines"\n\nb,x\n', [5, 9]),
     ],
 )
 def test_every_event_knows_its_line(form, text, numbers):
@@ -125,9 +126,50 @@ def test_cells_become_what_the_field_is():
     assert b[1] == {"id": "b", "priority": "x", "payload": {"a": 1}}
 
 
+@pytest.mark.parametrize("payload", ["1.10", "12345678901234567890123", "1e999", "9" * 5_000, '{"a": [1.0]}', '"x"'])
+def test_a_cell_that_is_json_stays_as_it_is(payload):
+    quoted = payload.replace('"', '""')
+    (line,) = lines_of(f'in,payload\n1h,"{quoted}"\n', "csv")
+    assert f'"payload":{payload}'.encode() in line.body
+
+
+def test_json_of_several_lines_in_a_cell_becomes_one():
+    (line,) = lines_of('in,payload\n1h,"{""a"":\n1}"\n', "csv")
+    assert line.body == b'{"in":"1h","payload":{"a": 1}}'
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "nul", "{", "17:00"])
+def test_a_cell_that_is_no_json_is_text(text):
+    assert read(f'in,payload\n1h,"{text}"\n', "csv")[0][1]["payload"] == text
+
+
+@pytest.mark.parametrize("cell", ["²", "--5", "9" * 5_000, "5.0"])
+def test_a_number_that_is_none_is_said(cell):
+    (line,) = lines_of(f"in,priority\n1h,{cell}\n", "csv")
+    assert "priority" in str(problems_of(line)[0])
+
+
+def test_a_time_of_day_in_yaml_is_no_number():
+    text = "- {in: 1h, window: {from: 9:00, to: 17:00}, payload: [12:30:45, 1:2.5, 17, 1.5, 0x10]}"
+    ((_, event, _),) = read(text, "yaml")
+    assert event["window"] == {"from": "9:00", "to": "17:00"}
+    assert event["payload"] == ["12:30:45", "1:2.5", 17, 1.5, 16]
+
+
+def test_what_is_anchored_is_counted_once_and_has_a_limit():
+    many = "- &a {in: 1h, payload: " + "x" * 2_000 + "}\n- &b [" + "y" * 2_000 + "]\n" + "- {in: 1h}\n" * 3_000
+    assert len(lines_of(many, "yaml", most_bytes=100_000)) == 3_002
+    large = "".join(f"- &a{n} {{in: 1h, payload: {'x' * 90_000}}}\n" for n in range(20))
+    with pytest.raises(Invalid, match="line 18: so much is anchored"):
+        lines_of(large, "yaml", most_bytes=100_000)
+
+
 @pytest.mark.parametrize(
     ("form", "text", "complaint"),
     [
+        ("yaml", "- {in: 1h, payload: .nan}", "line 1: is no event: JSON has no nan"),
+        ("yaml", "- {in: 1h, payload: {a: [1, null, -.inf]}}", "line 1: is no event: JSON has no -inf"),
+        ("csv", "in,\n1h,\n1h,x\n", "line 3: has a cell in column 2, which has no name"),
         ("ndjson", '{"id": "a"}\n{"id": ', "line 2: is not valid JSON"),
         ("ndjson", "[1]", "line 1: must be an object"),
         ("json", '[{"id": "a"}, 7]', "line 1: must be an object"),
@@ -155,6 +197,7 @@ def test_what_is_wrong_with_one_line_is_said(form, text, complaint):
         ("yaml", "- id: a\n---\n- id: b\n", "line 2: after the end of the list there is more"),
         ("yaml", "- " + "[" * 3000, "nested too deeply"),
         ("csv", 'id\n"a', "is not CSV"),
+        ("csv", "\nid,in,id\na,1h,b\n", "line 2: `id` names two columns"),
         ("csv", b"id\n\xff", "line 2: is not UTF-8"),
         ("ndjson", "{}".encode("utf-16"), "line 1: is UTF-16"),
         ("csv", "id".encode("utf-16"), "line 1: is UTF-16"),

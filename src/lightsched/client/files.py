@@ -9,8 +9,10 @@ In CSV a column is a field, empty cells are left out, and `labels.team` is the e
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import isfinite
 from typing import Any, BinaryIO
 
 import msgspec
@@ -26,8 +28,9 @@ MOST_CONVERTED = 64 * MOST_BYTES
 """Of a file for a converter, which may hold all of it in memory."""
 
 _BLOCK = 256 * 1024
-_LISTS_AND_OBJECTS = frozenset({"window", "retry", "topics", "headers", "labels", "payload"})
+_LISTS_AND_OBJECTS = frozenset({"window", "retry", "topics", "headers", "labels"})
 _NUMBERS = frozenset({"priority", "max_runs"})
+_NUMBER = re.compile("-?[0-9]{1,18}")
 _WORDS = {"true": True, "false": False}
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -115,12 +118,17 @@ def _csv(stream: BinaryIO, most: int) -> Iterator[Line]:
             yield line
 
     rows = csv.reader(metered(), strict=True)
+    columns: list[str] = []
+    last = 0
     try:
-        columns = [column.strip() for column in next(rows, [])]
         for row in rows:
-            held = 0
-            if any(row):
-                yield _from_row(rows.line_num, columns, row)
+            number, last, held = last + 1, rows.line_num, 0
+            if not any(row):
+                continue
+            if columns:
+                yield _from_row(number, columns, row)
+            else:
+                columns = _columns(number, row)
     except csv.Error as error:
         raise Invalid(f"line {rows.line_num}: is not CSV: {error}.") from None
 
@@ -203,9 +211,27 @@ def _from_fields(number: int, fields: Any) -> Line:
     if not isinstance(fields, dict):
         return Line(number, b"", _NO_OBJECT)
     try:
-        return Line(number, _encode(as_json(fields)))
+        body = _encode(as_json(fields))
+        strange = _not_in_json(fields) if b"null" in body else None
+        return Line(number, b"", f"is no event: JSON has no {strange}") if strange else Line(number, body)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         return Line(number, b"", f"is no event: {error}")
+
+
+def _not_in_json(value: Any) -> str | None:
+    """A number that is none, which would become null."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return next(filter(None, map(_not_in_json, inside)), None)
+
+
+def _columns(number: int, row: list[str]) -> list[str]:
+    columns = [column.strip() for column in row]
+    for column in columns:
+        if column and columns.count(column) > 1:
+            raise Invalid(f"line {number}: `{column}` names two columns: which one is meant?")
+    return columns
 
 
 def _from_row(number: int, columns: list[str], row: list[str]) -> Line:
@@ -217,6 +243,9 @@ def _from_row(number: int, columns: list[str], row: list[str]) -> Line:
         name, dot, entry = column.partition(".")
         if not cell:
             continue
+        if not column:
+            place = columns.index("") + 1
+            return Line(number, b"", f"has a cell in column {place}, which has no name: name it, or empty the cell")
         if not dot:
             fields[name] = _value(name, cell)
         elif isinstance(entries := fields.setdefault(name, {}), dict):
@@ -227,16 +256,22 @@ def _from_row(number: int, columns: list[str], row: list[str]) -> Line:
 
 
 def _value(name: str, cell: str) -> Any:
-    if name in _NUMBERS and cell.lstrip("-").isdigit():
-        return int(cell)
-    if name == "track":
-        return _WORDS.get(cell.lower(), cell)
-    if name in _LISTS_AND_OBJECTS:
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell
+    try:
+        if name in _NUMBERS and _NUMBER.fullmatch(cell):
+            return int(cell)
+        if name == "payload":  # only to see whether it is JSON: it stays as it is
+            json.loads(cell, parse_int=float, parse_constant=_refuse)
+            return msgspec.Raw(cell.encode().translate(_IN_ONE_LINE))
+        if name in _LISTS_AND_OBJECTS:
+            return json.loads(cell, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return cell
+    return _WORDS.get(cell.lower(), cell) if name == "track" else cell
+
+
+def _refuse(constant: str) -> None:
+    """Python takes NaN for JSON; nobody else does."""
+    raise ValueError(constant)
 
 
 def _is_one(line: bytes) -> bool:

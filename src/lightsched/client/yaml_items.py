@@ -2,9 +2,13 @@
 
 An alias stands for what it names, however large that is: nine lines are enough for a billion. So each item is weighed
 with its aliases written out before it is built. What is anchored has to be kept for later items, and has a limit too.
+
+`17:00` is a time of day here, and not 1,020: numbers to the base of sixty went out of YAML with its version 1.2.
 """
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 import yaml
@@ -17,6 +21,7 @@ from lightsched.client.errors import Invalid
 _SLACK = 65_536  # what a parser reads ahead
 _NODE = 8  # bytes that a node counts for, besides its text
 _MOST_ANCHORED = 16  # times the limit of an event
+_NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 
 
 class Item(NamedTuple):
@@ -61,8 +66,9 @@ def _item(loader: Any, metered: "_Metered", most: int) -> Item:
     node = loader.compose_node(None, None)
     number = node.start_mark.line + 1
     metered.held = 0
-    if loader.anchors:
-        metered.anchored += sum(map(_own_weight, loader.anchors.values()))
+    for anchored in islice(loader.anchors.values(), metered.anchors, None):
+        metered.anchored += _kept(anchored, metered.kept)
+    metered.anchors = len(loader.anchors)
     if metered.anchored > _MOST_ANCHORED * most:
         raise Invalid(f"line {number}: so much is anchored (`&`) that it cannot be kept: write it out.")
     weight = _weigh(node, {})
@@ -93,6 +99,14 @@ def _weigh(node: yaml.Node, known: dict[int, int | None]) -> int | None:
     return weight
 
 
+def _kept(node: yaml.Node, kept: set[int]) -> int:
+    """How many bytes stay in memory for it, besides those that do so anyway."""
+    if id(node) in kept:
+        return 0
+    kept.add(id(node))
+    return _own_weight(node) + sum(_kept(inner, kept) for inner in _inside(node))
+
+
 def _own_weight(node: yaml.Node) -> int:
     return _NODE + (len(node.value) if isinstance(node, yaml.ScalarNode) else 0)
 
@@ -118,7 +132,9 @@ class _Metered:
         self._stream = stream
         self._most = most + _SLACK
         self.held = 0
-        self.anchored = 0
+        self.anchors = 0
+        self.anchored = 0  # bytes
+        self.kept: set[int] = set()  # the nodes that these are
 
     def read(self, size: int) -> bytes:
         some = self._stream.read(size)
@@ -128,18 +144,44 @@ class _Metered:
         return some
 
 
+class _WithoutSixties:
+    """What a number looks like, except to the base of sixty."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return None if ":" in text else self._pattern.match(text)
+
+
+_PLAIN = {
+    first: [(tag, _WithoutSixties(pattern) if tag in _NUMBERS else pattern) for tag, pattern in known]
+    for first, known in Resolver.yaml_implicit_resolvers.items()
+}
+
+
+class _Resolver(Resolver):
+    """Says what a plain word is."""
+
+    yaml_implicit_resolvers = _PLAIN
+
+
 _InC: Any = getattr(yaml, "CParser", None)
 if _InC is None:
-    _load: Any = yaml.SafeLoader
+
+    class _Slow(_Resolver, yaml.SafeLoader):
+        """Parses in Python."""
+
+    _load: Any = _Slow
 else:
 
-    class _Loader(Composer, _InC, SafeConstructor, Resolver):  # type: ignore[misc]
+    class _Loader(Composer, _InC, SafeConstructor, _Resolver):  # type: ignore[misc]
         """Parses in C, and composes in Python: so that it can be done item by item."""
 
         def __init__(self, stream: _Metered) -> None:
             _InC.__init__(self, stream)
             Composer.__init__(self)
             SafeConstructor.__init__(self)
-            Resolver.__init__(self)
+            _Resolver.__init__(self)
 
     _load = _Loader
