@@ -80,7 +80,7 @@ async def test_one_bad_line_rejects_the_file_or_only_itself(server, inbox, name)
     assert len(await scheduled(server, name)) == 1
     assert names_in(inbox / "done") == ["a~2.ndjson"]
     assert (
-        (inbox / "failed" / "a~2.ndjson.error").read_text().startswith("# a.ndjson: 1 events are scheduled, 2 are not.")
+        (inbox / "failed" / "a~2.ndjson.error").read_text().startswith("# a.ndjson: 1 event is scheduled, 2 are not.")
     )
 
 
@@ -93,7 +93,7 @@ async def test_what_the_server_refuses_is_in_the_report(server, inbox, name):
     (inbox / "a.ndjson").write_text("\n".join(map(json.dumps, lines)))
     await inject(server, inbox)
     report = (inbox / "failed" / "a.ndjson.error").read_text()
-    assert report.startswith("# a.ndjson: 1 events are scheduled, 2 are not.")
+    assert report.startswith("# a.ndjson: 1 event is scheduled, 2 are not.")
     assert "a.ndjson:2: an event with this identity exists" in report
     assert "a.ndjson:3: " in report
     assert len(await scheduled(server, name)) == 1

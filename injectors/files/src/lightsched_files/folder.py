@@ -155,11 +155,13 @@ class Folder:
         return _is_there(str(number), self.own)
 
     def free_name(self, name: str, taken: frozenset[str]) -> str:
-        """What it can be called in `done` and `failed`."""
+        """What it can be called in `done` and `failed`, and its report in `failed`; `taken`: names of others."""
+        reserved = taken | {name + REPORT for name in taken}
         return next(
             name
             for name in candidates(name)
-            if name not in taken
+            if name not in reserved
+            and name + REPORT not in reserved
             and not _is_there(name, self.done)
             and not _is_there(name, self.failed)
             and not _is_there(name + REPORT, self.failed)
@@ -186,6 +188,20 @@ class Folder:
     def report(self, name: str, text: str) -> None:
         """Say in `failed` what is wrong with a file."""
         self._write("report.new", text.encode(errors="backslashreplace"), self.failed, name + REPORT)
+
+    @property
+    def journal(self) -> Path:
+        """Where the journal is."""
+        return self.path / OWN / _JOURNAL
+
+    def numbers(self) -> list[int]:
+        """What was taken, and is still here."""
+        with os.scandir(self.own) as entries:
+            return sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
+
+    def sync(self) -> None:
+        """Make it durable that files were taken, before anything of them is sent."""
+        os.fsync(self.own)
 
     def load(self) -> bytes:
         """The journal, if there is one."""

@@ -49,7 +49,7 @@ class Injecting:
         self._journal = journal
         self._sender = sender
         self._files = files
-        self._found = self._read(journal.sent)
+        self._found = self._read(journal.sent, max(journal.sent, journal.sending or journal.sent))
         self._spoke_s = monotonic()
         self.counts: Counter[str] = Counter()
 
@@ -69,17 +69,15 @@ class Injecting:
             return
         finally:
             await asyncio.gather(making, return_exceptions=True)
-            for taken in self._files:
-                taken.close()
 
     def _make(self, limit: Position | None) -> "asyncio.Task[Chunk | None]":
         return asyncio.create_task(asyncio.to_thread(self._next_chunk, limit))
 
-    def _read(self, sent: Position) -> Iterator[Good | Taken]:
-        """The events of all files that are not sent yet; where a file ends, the file."""
+    def _read(self, sent: Position, maybe: Position) -> Iterator[Good | Taken]:
+        """The events of all files that are not sent yet; where a file ends, the file. `maybe`: so far may be sent."""
         for taken in self._files:
             number = taken.entry.number
-            taken.examine(begun=number <= sent.number)
+            taken.examine(begun=number <= maybe.number)
             if number >= sent.number:
                 yield from taken.events(after=sent.place if number == sent.number else 0)
             yield taken
@@ -165,7 +163,7 @@ class Injecting:
     def _tell(self, taken: Taken) -> None:
         where = "failed" if taken.failed else "done"
         self.counts[where] += 1
-        told = log.warning if taken.failed or taken.bad else log.info
+        told = log.warning if taken.failed or taken.bad or taken.entry.refusals else log.info
         target = shown(os.fsdecode(taken.entry.target))
         told("%s: %s; it is in %s/%s", shown(taken.name), taken.in_words(), where, target)
 

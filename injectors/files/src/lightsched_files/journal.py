@@ -16,6 +16,10 @@ from lightsched_files.folder import Folder
 VERSION = 1
 
 
+class BadJournal(LightschedError):
+    """The journal {path} cannot be read ({why}): move it away, and drop again what lies beside it under a number."""
+
+
 class NewerJournal(LightschedError):
     """The journal in {path} was written by a newer version ({version}): use that one."""
 
@@ -33,6 +37,8 @@ class Entry(msgspec.Struct):
     number: int
     name: bytes  # which may be no text
     seen_ms: int  # `in` counts from then
+    size: int = -1  # as it was then; -1: not known
+    modified_ns: int = 0  # likewise
     failed: bool = False
     target: bytes = b""  # what it is called where it is put; empty: it is being injected
     refused: list[tuple[int, str]] = []  # lines that the server did not want
@@ -51,17 +57,30 @@ class Journal(msgspec.Struct):
 
     @classmethod
     def load(cls, folder: Folder) -> "Journal":
-        """As it was left; a new one for a directory that has none."""
+        """As it was left; a new one for a directory that has none. No number is given that something has."""
         content = folder.load()
+        journal = cls._read(content, folder) if content else cls()
+        journal.next = max([journal.next, *(number + 1 for number in folder.numbers())])
         if not content:
-            journal = cls()
             journal.save(folder)
-            return journal
-        version = msgspec.json.decode(content).get("version")
-        if version != VERSION:
-            raise NewerJournal(path=folder.path, version=version)
-        return msgspec.json.decode(content, type=cls)
+        return journal
+
+    @classmethod
+    def _read(cls, content: bytes, folder: Folder) -> "Journal":
+        try:
+            version = msgspec.json.decode(content, type=_Version).version
+            if version != VERSION:
+                raise NewerJournal(path=folder.path, version=version)
+            return msgspec.json.decode(content, type=cls)
+        except msgspec.DecodeError as error:
+            raise BadJournal(path=folder.journal, why=error) from None
 
     def save(self, folder: Folder) -> None:
         """Make it durable."""
         folder.save(msgspec.json.encode(self))
+
+
+class _Version(msgspec.Struct):
+    """What every journal has, whichever version it is of."""
+
+    version: int

@@ -90,7 +90,7 @@ def watchers_of(settings: Settings) -> list[Watcher]:
     """One for each directory, with all the rules that are for it."""
     by_directory: dict[Path, list[WatchSettings]] = {}
     for rule in settings.watch:
-        by_directory.setdefault(rule.directory.absolute(), []).append(rule)
+        by_directory.setdefault(rule.directory.resolve(), []).append(rule)
     kafka = settings.inject.kafka
     return [
         Watcher(

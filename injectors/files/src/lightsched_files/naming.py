@@ -18,6 +18,11 @@ def shown(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)
 
 
+def events_are(count: int) -> str:
+    """As one says it."""
+    return "1 event is" if count == 1 else f"{count:,} events are"
+
+
 def candidates(name: str) -> Iterator[str]:
     """The name, then with numbers before its suffix: `orders.csv`, `orders~2.csv`, `orders~3.csv`."""
     stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, of whatever bytes

@@ -1,6 +1,6 @@
 """What is said about a file that is not all right? Its report in `failed`, as editors want it: `NAME:LINE: why`."""
 
-from lightsched_files.naming import shown
+from lightsched_files.naming import events_are, shown
 from lightsched_files.taken import MOST_NOTED, Taken
 
 
@@ -22,7 +22,9 @@ def report_of(taken: Taken) -> str:
 def _what_became(scheduled: int, wrong: int, taken: Taken) -> str:
     if taken.changed:
         remedy = "Write such files elsewhere, and rename them in"
-        return f"was changed while it was injected; {scheduled:,} events are scheduled. {remedy}."
+        what = f"{events_are(scheduled)} scheduled" if scheduled else "some of it may be scheduled"
+        return f"was changed while it was injected; {what}. {remedy}."
     if not scheduled:
         return "nothing of it is scheduled. Correct it and drop it again."
-    return f"{scheduled:,} events are scheduled, {wrong:,} are not. Put those, corrected, into a file of their own."
+    not_so = "1 is not. Put it" if wrong == 1 else f"{wrong:,} are not. Put those"
+    return f"{events_are(scheduled)} scheduled, {not_so}, corrected, into a file of their own."

@@ -31,6 +31,7 @@ from lightsched.injector import (
 )
 from lightsched_files.folder import Folder, NotAFile
 from lightsched_files.journal import Entry
+from lightsched_files.naming import events_are, shown
 from lightsched_files.settings import LimitSettings, WatchSettings
 
 MOST_NOTED = 1_000
@@ -105,7 +106,7 @@ class Taken:
         """What became of it, for the log."""
         scheduled = 0 if self.rejected else self.good - self.entry.refusals
         wrong = self.bad + self.entry.refusals
-        return f"{scheduled:,} events are scheduled" + (f", {wrong:,} problems" if wrong else "")
+        return f"{events_are(scheduled)} scheduled" + (f", {wrong:,} problem{'s' * (wrong > 1)}" if wrong else "")
 
     def examine(self, *, begun: bool) -> None:
         """See whether it makes sense, and is complete. `begun`: some of it is sent already."""
@@ -113,6 +114,9 @@ class Taken:
             return
         found = os.fstat(self._fd)
         self.size, self._signature = found.st_size, (found.st_size, found.st_mtime_ns)
+        if self.entry.size >= 0 and self._signature != (self.entry.size, self.entry.modified_ns):
+            self.changed, self.still_written = begun, not begun
+            return
         if self.size > self._limits.file:
             self._note(0, f"has {self.size:,} bytes, the limit is {self._limits.file:,}: split it")
             return
@@ -151,7 +155,7 @@ class Taken:
         rule = self.rule
         if rule.converter is not None:
             assert self._signature is not None
-            source = Source(self.name, self._signature[1] // 1_000_000, rule.options)
+            source = Source(shown(self.name), self._signature[1] // 1_000_000, rule.options)
             return converting(converter_named(rule.converter), source, self._limits.line)
         form = rule.format or SUFFIXES.get(PurePath(self.name).suffix.lower())
         if form is None:

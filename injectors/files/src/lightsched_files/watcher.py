@@ -32,8 +32,6 @@ log = logging.getLogger("lightsched.files")
 
 MOST_TAKEN = 100
 """Files that are under way at once."""
-MOST_READY = 10_000
-"""Files that are put in order at once: the oldest ones."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 30.0
 
 
@@ -108,6 +106,7 @@ class Watcher:
         with folder:
             log.info("watching %s", self.path)
             journal = await asyncio.to_thread(Journal.load, folder)
+            self._tell_strange(folder, journal)
             listening = asyncio.create_task(self._listen())
             try:
                 await self._inject(folder, journal)
@@ -125,23 +124,32 @@ class Watcher:
                 await asyncio.wait({listening})
                 await self._disconnect()
 
+    def _tell_strange(self, folder: Folder, journal: Journal) -> None:
+        known = {entry.number for entry in journal.taken}
+        if strange := [str(number) for number in folder.numbers() if number not in known]:
+            where, which = folder.journal.parent, ", ".join(strange[:10])
+            log.warning("%s holds %s, which no journal knows: look at it, and drop it again", where, which)
+
     async def _take(self, folder: Folder, journal: Journal) -> int:
         """Take what is complete, oldest first; how many."""
         return await asyncio.to_thread(self._take_some, folder, journal)
 
     def _take_some(self, folder: Folder, journal: Journal) -> int:
         folder.check()
-        ready = heapq.nsmallest(MOST_TAKEN, self._complete(folder), key=self._turn)
+        complete = self._complete(folder)
+        self._left &= {found.name for found in complete}
+        ready = heapq.nsmallest(MOST_TAKEN, complete, key=self._turn)
         if not ready:
             return 0
         seen_ms = time_ns() // 1_000_000
-        taken = [Entry(journal.next + n, os.fsencode(found.name), seen_ms) for n, found in enumerate(ready)]
+        taken = [_entry(journal.next + n, found, seen_ms) for n, found in enumerate(ready)]
         journal.next += len(taken)
         journal.taken += taken
         journal.save(folder)
         for entry in taken:
             if not self._takes(folder, entry):
                 journal.taken.remove(entry)
+        folder.sync()
         return len(journal.taken)
 
     def _takes(self, folder: Folder, entry: Entry) -> bool:
@@ -182,15 +190,19 @@ class Watcher:
         journal.taken = [taken.entry for taken in files]
         if not files:
             return
-        sender = self._sender
-        if sender is None:
-            sender = self._sender = self._make_sender()
-            journal.sent = max(journal.sent, await sender.open(journal.id))
-        injecting = Injecting(folder, journal, sender, files)
         try:
-            await injecting.run(self._stop)
+            sender = self._sender
+            if sender is None:
+                sender = self._sender = self._make_sender()
+                journal.sent = max(journal.sent, await sender.open(journal.id))
+            injecting = Injecting(folder, journal, sender, files)
+            try:
+                await injecting.run(self._stop)
+            finally:
+                self.counts += injecting.counts
         finally:
-            self.counts += injecting.counts
+            for taken in files:
+                taken.close()
 
     def _taken(self, folder: Folder, entry: Entry) -> Taken | None:
         name = os.fsdecode(entry.name)
@@ -218,6 +230,11 @@ class Watcher:
             log.warning("%s: no news of changes (%s), looking every %.0f s", self.path, error, self._rescan_s)
         except RuntimeError as error:  # what watchfiles raises if the loop ends first
             log.debug("%s", error)
+
+
+def _entry(number: int, found: Dropped, seen_ms: int) -> Entry:
+    _, size, modified_ns = found.signature
+    return Entry(number, os.fsencode(found.name), seen_ms, size, modified_ns)
 
 
 def _in_words(error: Exception) -> str:
