@@ -12,7 +12,7 @@ import yaml
 from lightsched.client.files import reading
 from lightsched.client.stamping import Stamp
 from lightsched.event.schema import file_schema
-from lightsched_files.settings import Settings
+from lightsched_files.settings import KafkaSettings, RestSettings, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
 FENCES = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
@@ -53,5 +53,6 @@ def test_the_page_names_every_setting():
     names = [*Settings.model_fields]
     for field in Settings.model_fields.values():
         names += getattr(field.annotation, "model_fields", {})
+    names += [*KafkaSettings.model_fields, *RestSettings.model_fields]
     names += Settings.model_fields["watch"].annotation.__args__[0].model_fields
     assert [name for name in names if name not in PAGE] == []
