@@ -39,6 +39,11 @@ def test_a_timer_starts_its_unit():
     }
 
 
+@pytest.mark.parametrize("name", ["clean", "clean.timer", "clean.systemd-timer", "clean.timer.systemd-timer"])
+def test_what_is_started_does_not_depend_on_how_the_file_came(name):
+    assert event("OnCalendar=daily", name)["payload"]["argv"] == ["systemctl", "start", "clean.service"]
+
+
 def test_another_unit_may_be_named():
     assert event("OnCalendar=daily\nUnit=rotate.service")["payload"]["argv"][-1] == "rotate.service"
 

@@ -49,7 +49,8 @@ def systemd_timer(lines: Iterable[str], source: Source) -> Iterator[Converted]:
     options = options_of(source, TimerOptions)
     if options.run == "command" and not options.units:
         raise Invalid("`run: command` needs `units`: the directories in which the services are.")
-    name = source.name if source.name.endswith(".timer") else f"{source.name}.timer"
+    unit = source.name.removesuffix(".systemd-timer")  # as a file may be called so that it gets here
+    name = unit if unit.endswith(".timer") else f"{unit}.timer"
     timer = _Timer([*settings(lines), *drop_ins(name, options.units)], options)
     problems = list(timer.problems())
     yield from problems
