@@ -8,9 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+import uvloop
 
 from lightsched_command.output import Kept
-from lightsched_command.running import Command, Limits, run
+from lightsched_command.running import Command, Limits, _feed, run
 
 PATIENT = Limits(timeout_s=60, grace_s=60, output=1000)
 
@@ -178,3 +179,17 @@ def test_what_fits_is_kept_as_it_is():
     for chunk in (b"012", b"345", b"67"):
         kept.add(chunk)
     assert (kept.cut, kept.text()) == (0, "01234567")
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("stdin", [b"", b"nobody reads it"])
+def test_a_program_that_is_over_before_it_is_fed_has_not_failed(loop, stdin):
+    async def feed():
+        process = await asyncio.create_subprocess_exec("true", stdin=asyncio.subprocess.PIPE)
+        await process.wait()
+        while not process.stdin.transport.is_closing():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(_feed(process.stdin, stdin), 10)
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(feed())

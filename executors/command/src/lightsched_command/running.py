@@ -107,8 +107,9 @@ async def _kept(command: Command) -> AsyncIterator[tuple[asyncio.subprocess.Proc
 
 async def _feed(pipe: asyncio.StreamWriter, stdin: bytes) -> None:
     with suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is given
-        pipe.write(stdin)
-        await pipe.drain()
+        if not pipe.is_closing():  # it may be over already: uvloop takes nothing for it then, not even nothing
+            pipe.write(stdin)
+            await pipe.drain()
     pipe.close()
     with suppress(BrokenPipeError, ConnectionResetError):
         await pipe.wait_closed()
