@@ -233,7 +233,7 @@ class Partition:
         self.dead_letters: list[object] = []  # in this step
         self.seen: Counter = Counter()
         self.seq = 0
-        self.now = self.latest = self.bytes = 0
+        self.now = self.latest = self.read_until = self.bytes = 0
 
     def fork(self) -> "Partition":
         """A copy that goes its own way."""
@@ -254,9 +254,11 @@ class Partition:
 
     # a step
 
-    def step(self, inputs: list[dict], now: int, *, firing: bool) -> None:
-        """Inputs, then leases, then waiting runs, then what is due."""
+    def step(self, inputs: list[dict], now: int, *, firing: bool, unread: bool) -> None:
+        """Inputs, then leases, then waiting runs, then what is due. `unread`: there are more inputs."""
         self.now, self.latest = now, max(self.latest, now)
+        commands = [item["timestamp"] for item in inputs if item["topic"] == "events"]
+        self.read_until = max(commands, default=0) if unread else now
         self.delivered, self.answers, self.follows, self.dead_letters, self.outcomes = [], [], [], [], []
         due, waiting, deadlines = self._due_entries(), self._waiting(), self._deadlines()
         self.bytes = 0
@@ -665,6 +667,9 @@ class Partition:
         for identity in dict.fromkeys(entry[3] for entry in before):
             event = self.events.get(identity)
             if event is None:
+                continue
+            if event.forget is not None and event.forget > self.read_until:
+                self.note("not forgotten while commands may be on their way")
                 continue
             if event.forget is not None and event.forget <= self.now:
                 self.note("forgotten")

@@ -424,7 +424,9 @@ class World:
             self.stats["turn with a clock that is not believed"] += 1
         if behind:
             self.stats["turn behind"] += 1
-        model.step([self._item(number, appended) for appended in read], now, firing=firing)
+        left = (len(self.expected[topic, number]) - self.positions[topic, number] for topic in (EVENTS, REPORTS))
+        unread = bool(read) and any(left)
+        model.step([self._item(number, appended) for appended in read], now, firing=firing, unread=unread)
         if crashed:
             self._crashed({number: before}, None)
             return True

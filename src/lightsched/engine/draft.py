@@ -40,6 +40,7 @@ class Draft:
         self.meta = structs.replace(meta, totals=self.totals, clock_ms=max(meta.clock_ms, now_ms))
         self.step = Step(now_ms, self.meta)
         self.bytes = 0
+        self.read_ms = now_ms  # all commands that were appended before are read
         self._events: dict[Identity, Event] = {}
         self._flights: dict[str, int] = {}
 

@@ -35,6 +35,7 @@ class Engine:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
+        self._events = rules.limits.names.events
         self._emitter: tuple[bytes, Emitter] = (b"", Emitter(rules.partition, b""))
 
     def step(
@@ -44,9 +45,10 @@ class Engine:
         now_ms: int,
         *,
         firing: bool = True,
+        more_inputs: bool = False,
         poison: Collection[Place] = (),
     ) -> Step:
-        """The next step.
+        """The next step. `more_inputs`: others, appended later, are still to be read.
 
         `firing` is off while time is not trusted, or inputs from before the take are yet to come. `poison`: inputs
         that made an earlier attempt fail; they are put aside unread.
@@ -54,6 +56,8 @@ class Engine:
         draft = Draft(view, self.rules, self._emit_with(view.meta.secret), now_ms)
         self._take_inputs(draft, inputs, poison)
         if firing:
+            if more_inputs:
+                draft.read_ms = max((each.timestamp_ms for each in inputs if each.topic == self._events), default=0)
             leases.run_out(draft)
             slots.release(draft)
             fire_due(draft)

@@ -29,8 +29,9 @@ def run_out(draft: Draft) -> None:
 
 def _run_out(draft: Draft, name: Identity, state: State) -> None:
     now_ms = draft.now_ms
-    if state.forget_ms is not None and state.forget_ms <= now_ms:
-        _forget(draft, name)
+    if state.forget_ms is not None:
+        if state.forget_ms <= min(now_ms, draft.read_ms):  # a command that was sent to it finds it
+            _forget(draft, name)
         return
     for seq in [run.seq for run in state.runs]:
         run = next((run for run in state.runs if run.seq == seq), None)  # the end of one may drop or move others

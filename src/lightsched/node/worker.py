@@ -94,8 +94,9 @@ class Worker:
         A step is pure, so it can be tried on fewer inputs. A store that cannot be read is no input's fault.
         """
         store, step = self.partition.store, self.engine.step
+        more_inputs = bool(inputs) and self.partition.lag > 0
         try:
-            return step(store, inputs, now_ms, firing=firing)
+            return step(store, inputs, now_ms, firing=firing, more_inputs=more_inputs)
         except (StoreClosed, StoreUnreadable):
             raise
         except Exception as error:
@@ -105,7 +106,7 @@ class Worker:
             if not poison:
                 raise
             log.exception("inputs make the engine fail, and are put aside: %s", sorted(poison), exc_info=error)
-        return step(store, inputs, now_ms, firing=firing, poison=poison)
+        return step(store, inputs, now_ms, firing=firing, more_inputs=more_inputs, poison=poison)
 
     def _first_poison(self, inputs: Sequence[Appended], now_ms: int, poison: set[Place]) -> Place:
         """The first input that fails together with those before it."""

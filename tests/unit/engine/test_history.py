@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lightsched.event.status import Status
+from lightsched.event.status import Outcome, Status
 from tests.unit.engine.scheduler import Scheduler
 
 
@@ -119,3 +119,16 @@ def test_the_totals_of_a_mixed_day_add_up():
             scheduler.report(chance.choice(["CLAIMED", "PROCESSING", "SUCCESS", "RETRIABLE_FAILURE"]), delivery)
         scheduler.advance(f"{chance.randint(1, 400)}s")
     assert set(scheduler.totals) == {"accepted", "fired", "cancelled", "expired", "dead", "pending"}
+
+
+def test_an_event_is_not_forgotten_before_the_commands_that_were_sent_to_it_are_read():
+    scheduler = Scheduler(keep="10m")
+    scheduler.post({"id": "e", "at": "2026-03-02T10:00:00Z"})
+    scheduler.advance("1m")
+    early = scheduler.command({"id": "other", "in": "1h"})
+    again = scheduler.command({"id": "e", "at": "2026-03-02T10:00:00Z", "payload": 2})
+    scheduler.jump("12:00")
+    step = scheduler.engine.step(scheduler.view, [early], scheduler.now_ms, more_inputs=True)
+    scheduler.view.apply(step)
+    answer = scheduler.step(again).answers[0]
+    assert (answer.outcome, answer.revision) == (Outcome.REPLACED, 2)
