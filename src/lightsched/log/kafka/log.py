@@ -21,7 +21,7 @@ from lightsched.log.kafka.atomically import AtomicAppender
 from lightsched.log.kafka.clients import admin, reader
 from lightsched.log.kafka.connection import Connection, Group
 from lightsched.log.kafka.directory import Directory
-from lightsched.log.kafka.errors import NotMine, Unreachable
+from lightsched.log.kafka.errors import NothingFetched, NotMine, Unreachable
 from lightsched.log.kafka.listener import Listener
 from lightsched.log.kafka.looking import Looking
 from lightsched.log.kafka.membership import Membership
@@ -305,7 +305,7 @@ class KafkaLog:
         self._check()
         try:
             yield
-        except KafkaError as error:
+        except (KafkaError, NothingFetched) as error:
             self.directory.forget(topics)
             raise NotRead(topic=", ".join(topics[:_MOST_NAMED]), why=repr(error)) from error
 

@@ -11,7 +11,7 @@ from time import monotonic
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from lightsched.event.record import Appended
-from lightsched.log.kafka.clients import appended, read_together, reader
+from lightsched.log.kafka.clients import appended, check_fetching, read_together, reader, stop_consumer
 from lightsched.log.kafka.connection import Connection
 
 _FETCH_WAIT_MS = 10
@@ -38,8 +38,8 @@ class Looking:
         A place is done when the position is behind its span: what lies there may be the ends of transactions.
         """
         async with self._one_at_a_time:
-            consumer = await self._started()
             try:
+                consumer = await self._started()
                 consumer.assign(list(spans))
                 for place, span in spans.items():
                     consumer.seek(place, span.start)
@@ -58,6 +58,7 @@ class Looking:
         until = monotonic() + self._give_up_s
         reading = set(spans)
         while reading and monotonic() < until:
+            check_fetching(consumer)
             found = await consumer.getmany(*reading, timeout_ms=_ARRIVES_MS, max_records=_AT_ONCE)
             for place, records in found.items():
                 take([appended(record) for record in records if record.offset in spans[place]])
@@ -72,15 +73,14 @@ class Looking:
 
     async def _started(self) -> AIOKafkaConsumer:
         if self._consumer is None:
-            consumer = reader(
+            self._consumer = reader(
                 self._connection, "looking", fetch_max_wait_ms=_FETCH_WAIT_MS, fetch_max_bytes=_FETCH_BYTES
             )
-            await consumer.start()
-            read_together(consumer)
-            self._consumer = consumer
+            await self._consumer.start()
+            read_together(self._consumer)
         return self._consumer
 
     async def _stop(self) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            await consumer.stop()
+            await stop_consumer(consumer)
