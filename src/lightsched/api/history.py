@@ -18,7 +18,6 @@ from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.documents import described, refusals
 from lightsched.api.elsewhere import read_everywhere
 from lightsched.api.face import Face, Running
-from lightsched.api.lengthy import lengthy_answer
 from lightsched.api.listing import ALL_TENANTS, MOST_BYTES, MOST_LISTED, MOST_SCANNED, Some, instant, search
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.problem import invalid_field
@@ -90,8 +89,7 @@ async def list_all_runs(face: Running, asked: Annotated[HistoryParameters, Query
     query = urlencode(asked.model_dump(exclude_none=True, by_alias=True), doseq=True)
     if others := await read_everywhere(face, f"{BASE}/internal/runs?{query}"):
         page = _merged([page, *map(_from_node, others)], asked.limit)
-    async with face.long_work.turns() as turns:
-        return await lengthy_answer(turns, "runs", list(page.runs.values()), more={"cursor": page.cursor})
+    return answer(EventRuns(list(page.runs.values()), page.cursor))
 
 
 @for_nodes.get("/runs")
