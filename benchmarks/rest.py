@@ -5,12 +5,15 @@ than the server does, and the machine has two cores for both.
 """
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 from benchmarks.load import batches, events
 from benchmarks.server import Server, wait_until_ready
@@ -33,13 +36,20 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="error", loop="uvloop", http="
 """
 
 
-class Rates(NamedTuple):
-    """Per second."""
+class Rate(NamedTuple):
+    """Of requests or events that a server has answered."""
 
-    empty: float  # POSTs to an empty FastAPI handler
-    single: float  # POSTs of one event
-    ndjson: float  # events, 5,000 a request
-    decode: float  # events decoded from NDJSON, nothing else
+    per_second: float
+    cpu_us: float  # of the server's process, for each: this does not depend on what else runs on the machine
+
+
+class Rates(NamedTuple):
+    """All that is measured."""
+
+    empty: Rate  # POSTs to an empty FastAPI handler
+    single: Rate  # POSTs of one event
+    ndjson: Rate  # events, 5,000 a request
+    decode: Rate  # events decoded from NDJSON, nothing else
 
 
 def measure(path: Path, singles: int, lines: int) -> Rates:
@@ -48,29 +58,39 @@ def measure(path: Path, singles: int, lines: int) -> Rates:
     empty = subprocess.Popen([sys.executable, "-c", EMPTY, str(server.port)])
     try:
         wait_until_ready(server.url, empty)
-        limit = _single(server.port, singles)
+        limit = _single(server.port, empty.pid, singles)
     finally:
         empty.terminate()
         empty.wait()
     server.start()
-    single = _single(server.port, singles)
+    assert server.process is not None
+    single = _single(server.port, server.process.pid, singles)
     bodies = [b"\n".join(batch) for batch in batches(_events("n", lines), NDJSON_LINES)]
-    began = time.perf_counter()
-    asyncio.run(_post_all(server.port, [[_request(body, "application/x-ndjson")] for body in bodies], at_once=2))
-    ndjson = lines / (time.perf_counter() - began)
+    requests = [[_request(body, "application/x-ndjson")] for body in bodies]
+    ndjson = _rate(server.process.pid, lines, lambda: asyncio.run(_post_all(server.port, requests, at_once=2)))
     server.stop()
-    began = time.perf_counter()
+    return Rates(limit, single, ndjson, _rate(os.getpid(), lines, lambda: _decode_all(bodies)))
+
+
+def _single(port: int, pid: int, count: int) -> Rate:
+    requests = [_request(line, "application/json") for line in _events("s", count)]
+    connections = [requests[start::CONNECTIONS] for start in range(CONNECTIONS)]
+    return _rate(pid, count, lambda: asyncio.run(_post_all(port, connections, CONNECTIONS)))
+
+
+def _decode_all(bodies: list[bytes]) -> None:
     for body in bodies:
         for line in body.split(b"\n"):
             decoder.decode(line)
-    return Rates(limit, single, ndjson, lines / (time.perf_counter() - began))
 
 
-def _single(port: int, count: int) -> float:
-    requests = [_request(line, "application/json") for line in _events("s", count)]
-    began = time.perf_counter()
-    asyncio.run(_post_all(port, [requests[start::CONNECTIONS] for start in range(CONNECTIONS)], CONNECTIONS))
-    return count / (time.perf_counter() - began)
+def _rate(pid: int, count: int, work: Callable[[], None]) -> Rate:
+    server = psutil.Process(pid)
+    before, began = server.cpu_times(), time.perf_counter()
+    work()
+    took_s, after = time.perf_counter() - began, server.cpu_times()
+    cpu_s = after.user + after.system - before.user - before.system
+    return Rate(count / took_s, cpu_s / count * 1e6)
 
 
 def _events(name: str, count: int) -> Iterator[bytes]:

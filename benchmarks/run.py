@@ -98,18 +98,19 @@ def _lateness(folder: Path, rate: float, seconds: int, rows: list[tuple[str, str
 def _rest(folder: Path, singles: int, lines: int, rows: list[tuple[str, str, str, str]]) -> None:
     say("REST")
     rates = rest.measure(folder / "rest", singles, lines)
+    by_cpu = rates.empty.cpu_us / rates.single.cpu_us
     rows += [
         (
             "POST, one event each",
-            f"{rates.single:,.0f}/s",
-            f"{rates.empty:,.0f}/s: empty FastAPI handler",
-            f"{rates.single / rates.empty:.0%}",
+            f"{rates.single.per_second:,.0f}/s, {rates.single.cpu_us:.0f} µs of CPU",
+            f"{rates.empty.per_second:,.0f}/s, {rates.empty.cpu_us:.0f} µs: empty FastAPI handler",
+            f"{rates.single.per_second / rates.empty.per_second:.0%}, by CPU {by_cpu:.0%}",
         ),
         (
             "POST, NDJSON",
-            f"{rates.ndjson:,.0f} events/s",
-            f"{rates.decode:,.0f} events/s: bare decode",
-            f"{rates.ndjson / rates.decode:.0%}",
+            f"{rates.ndjson.per_second:,.0f} events/s, {rates.ndjson.cpu_us:.0f} µs of CPU",
+            f"{rates.decode.per_second:,.0f} events/s: bare decode",
+            f"{rates.ndjson.per_second / rates.decode.per_second:.0%}",
         ),
     ]
 

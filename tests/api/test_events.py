@@ -207,3 +207,19 @@ def test_a_list_is_of_one_tenant_unless_all_are_asked_for(api, listed, name):
 )
 def test_a_parameter_that_makes_no_sense_is_refused(api, parameters, field):
     assert fields_of(is_problem(api.get("/events", params=parameters), 400)) == {field}
+
+
+def test_what_is_wrong_with_a_request_is_said_in_words(api):
+    assert is_problem(api.get("/events", params={"status": "HAPPY"}), 400)["detail"].startswith(
+        "status.0: is not a known value: use 'NOT_STARTED', 'CLAIMED'"
+    )
+    wrong = is_problem(api.post("/events/bulk", json={"action": "explode", "colour": "red"}), 400)["errors"]
+    assert {error["field"]: error["message"] for error in wrong} == {
+        "action": "is not a known value: use 'cancel', 'pause', 'resume' or 'trigger'",
+        "filter": "is missing: give it",
+        "colour": "is not a known field: remove it or check the spelling",
+    }
+    assert "see that it matches ^[0-9]" in is_problem(api.post("/dead-letters/none/redrive"), 400)["detail"]
+    assert is_problem(api.post("/events", content="{"), 400)["detail"] == (
+        "The event is not valid JSON (input data was truncated): send one JSON object"
+    )

@@ -1,11 +1,13 @@
 """Long work goes in slices; those of all requests together leave room for the workers."""
 
 import asyncio
+import json
 
 import pytest
 from starlette.requests import ClientDisconnect
 
 from lightsched.api import turns as module
+from lightsched.api.lengthy import AT_ONCE, lengthy_answer
 from lightsched.api.turns import LongWork, note_client
 
 
@@ -80,3 +82,19 @@ async def test_nobody_is_worked_for_who_has_left():
         with pytest.raises(ClientDisconnect):
             async with work.turns():
                 pytest.fail("it was worked for")
+
+
+@pytest.mark.parametrize("count", [0, 1, AT_ONCE, 10 * AT_ONCE + 1])
+async def test_a_long_answer_is_written_in_slices(count):
+    items = [{"id": f"e-{n}"} for n in range(count)]
+    work, turned = LongWork(1), 0
+    async with work.turns() as turns:
+        for more in ({}, {"cursor": None, "total": 3}):
+            writing = asyncio.create_task(lengthy_answer(turns, "events", items, 207, {"x-a": "b"}, more))
+            while not writing.done():
+                await asyncio.sleep(0)
+                turned += 1
+            response = writing.result()
+            assert json.loads(response.body) == {"events": items, **more}
+            assert (response.status_code, response.headers["x-a"]) == (207, "b")
+    assert turned > 2 * count / AT_ONCE

@@ -71,6 +71,7 @@ def test_no_broker(cli, monkeypatch):
     done = cli("doctor", "--json")
     assert (done.code, findings(done)["broker"]["verdict"]) == (1, "bad")
     assert "127.0.0.1:9" in findings(done)["broker"]["words"]
+    assert done.err == "", "the client's own complaint is in the finding"
 
 
 def test_a_broker_without_topics_and_with_them(type_in, on_kafka, monkeypatch):

@@ -17,7 +17,7 @@ def test_a_file_is_injected_and_bad_lines_are_named(cli, name, tmp_path):
     assert done.code == 1
     assert f"{file}:2: in: 'soon' is not a duration" in done.err
     assert f"{file}:3: is not valid JSON" in done.err
-    assert done.out == f"{file}: 3 events injected: 2 INVALID, 1 SCHEDULED\n"
+    assert done.out == f"{file}: 1 of 3 events injected: 2 INVALID, 1 SCHEDULED\n"
     assert cli("get", f"{name}1").code == 0
 
 
@@ -76,7 +76,7 @@ def test_a_converter_turns_other_formats_into_events(cli, type_in, tmp_path):
     assert [line.split(": ")[0] for line in done.err.splitlines()] == [f"{file}:2", f"{file}:3"]
     assert done.out == f"{file}: 3 events checked: 2 INVALID, 1 good\n"
     done = cli("inject", "--converter", f"{__name__}:words", file)
-    assert done.out == f"{file}: 3 events injected: 2 INVALID, 1 SCHEDULED\n"
+    assert done.out == f"{file}: 1 of 3 events injected: 2 INVALID, 1 SCHEDULED\n"
     done = type_in("inject", "--check", "--converter", "nobody", file)
     assert (done.code, done.out) == (2, "")
     assert "There is no converter 'nobody'" in done.err

@@ -88,6 +88,32 @@ async def test_records_survive_closing_and_crashing(log, adapter):
     assert await log.append(TOPICS.orders, 0, [record("three")]) == 2
 
 
+async def test_pieces_of_many_topics_are_looked_at_together(log):
+    for topic in (TOPICS.orders, TOPICS.others):
+        for partition in range(3):
+            await log.append(topic, partition, [record(f"{topic[-1]}{partition}{n}") for n in range(5)])
+    ends = await log.all_ends([TOPICS.orders, TOPICS.others])
+    assert ends == {(topic, n): (0, 5) for topic in (TOPICS.orders, TOPICS.others) for n in range(3)}
+    for back in (2, 4):  # the second look goes elsewhere
+        found = []
+        await log.look({place: range(end - back, end - 1) for place, (_, end) in ends.items()}, found.extend)
+        places = [(each.topic, each.partition, each.offset) for each in found]
+        assert sorted(places) == [(*place, n) for place in sorted(ends) for n in range(5 - back, 4)]
+    await log.look({}, found.extend)
+
+
+async def test_a_look_passes_by_what_is_no_record(log):
+    """On Kafka the end of a transaction takes an offset."""
+    partition = await log.take(0)
+    for n in range(3):
+        await partition.commit(step(partition, str(n), full=False))
+    await fetched(log, TOPICS.deliveries, 3)
+    ends = (await log.all_ends([TOPICS.deliveries]))[TOPICS.deliveries, 0]
+    found = []
+    await log.look({(TOPICS.deliveries, 0): range(*ends)}, found.extend)
+    assert values(found) == ["0", "1", "2"]
+
+
 async def test_groups_of_readers_stand_where_they_acknowledged(log, adapter):
     assert await log.positions(TOPICS.orders, "billing") == {}
     await log.append(TOPICS.orders, 0, [record("one")] * 3)

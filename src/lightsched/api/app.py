@@ -35,6 +35,7 @@ from lightsched.api import (
     tenants,
     upcoming,
 )
+from lightsched.api.complaints import problems_of
 from lightsched.api.direct import PastTheFramework
 from lightsched.api.elsewhere import Elsewhere, ask_elsewhere
 from lightsched.api.face import Face
@@ -51,7 +52,7 @@ from lightsched.api.problem import (
     Kind,
     Refusal,
 )
-from lightsched.event.errors import InvalidEvent, Problem
+from lightsched.event.errors import InvalidEvent
 from lightsched.log.errors import LogClosed, LogLost, NotAppended, NotRead, TooLargeToAppend
 from lightsched.node.answers import NotAnswered
 from lightsched.node.node import Node
@@ -82,7 +83,6 @@ _FOR_NOW = (
     *(LogClosed, LogLost, NotAppended, NotRead),
 )
 """Errors that pass."""
-_MOST_ERRORS = 20
 
 
 def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
@@ -139,21 +139,8 @@ async def refuse_event(_request: Request, error: InvalidEvent) -> Response:
 
 async def refuse_parameters(_request: Request, error: RequestValidationError) -> Response:
     """A parameter makes no sense."""
-    problems = [
-        Problem(".".join(str(part) for part in found["loc"][1:])[:80], _words(found)) for found in error.errors()
-    ][:_MOST_ERRORS]
+    problems = problems_of(error.errors(), "parameter", skip=1)
     return Refusal(INVALID, "; ".join(map(str, problems)), problems).response()
-
-
-def _words(found: dict[str, Any]) -> str:
-    match found["type"]:
-        case "extra_forbidden":
-            return "is not a known parameter: remove it or check the spelling"
-        case "missing":
-            return "is missing: give it"
-        case _:
-            text = str(found["msg"])
-            return text[:1].lower() + text[1:]
 
 
 async def refuse_route(request: Request, error: HTTPException) -> Response:

@@ -12,10 +12,11 @@ from starlette.responses import Response
 from lightsched.api.batch import shown_result
 from lightsched.api.body import Item
 from lightsched.api.face import Face
+from lightsched.api.lengthy import lengthy_answer
 from lightsched.api.outcomes import refuse_outcome
 from lightsched.api.prepare import Asked, Prepared, prepare
 from lightsched.api.problem import INVALID, Refusal
-from lightsched.api.shapes import AllTaken, Results, Taken, answer
+from lightsched.api.shapes import Taken
 from lightsched.api.turns import Turns
 from lightsched.engine.conditions import NAME
 from lightsched.engine.step import Answer
@@ -39,8 +40,8 @@ async def all_or_none(face: Face, items: Sequence[Item], asked: Asked, turns: Tu
             placed.setdefault(each.partition, []).append(each.record)
         if placed:
             await face.node.log.append_all(face.names.events, placed)
-        taken = AllTaken([Taken(id=each.id, tenant=each.tenant) for each in prepared])
-        return answer(taken, 202, {"Preference-Applied": "respond-async"})
+        taken = [Taken(id=each.id, tenant=each.tenant) for each in prepared]
+        return await lengthy_answer(turns, "results", taken, 202, {"Preference-Applied": "respond-async"})
     records = [(each.partition, each.record) for each in prepared]
     answers = await face.node.commands.submit_all(face.names.events, records) if records else []
     for came in answers:
@@ -49,7 +50,7 @@ async def all_or_none(face: Face, items: Sequence[Item], asked: Asked, turns: Tu
     shown = [shown_result(index, *each) for index, each in enumerate(zip(prepared, answers, strict=True))]
     forwarded = any(result.outcome is Outcome.FORWARDED for result in shown)
     good = all(result.index is UNSET for result in shown)
-    return answer(Results(shown), 207 if not good else 202 if forwarded else 201)
+    return await lengthy_answer(turns, "results", shown, 207 if not good else 202 if forwarded else 201)
 
 
 async def _prepare_all(face: Face, items: Sequence[Item], asked: Asked, turns: Turns) -> list[Prepared]:

@@ -9,9 +9,10 @@ import asyncio
 from fastapi import Response
 
 from lightsched.api.face import Face
+from lightsched.api.lengthy import lengthy_answer
 from lightsched.api.outcomes import refuse_outcome, result_of, results_response
 from lightsched.api.prepare import Prepared
-from lightsched.api.shapes import AllTaken, Result, Taken, answer
+from lightsched.api.shapes import Result, Taken
 from lightsched.api.turns import Turns
 from lightsched.engine.conditions import NAME
 from lightsched.engine.step import Answer
@@ -82,19 +83,21 @@ class Batch:
         if self._collected:
             self._hand_over()
         found = await asyncio.gather(*(task for _, task in self._handed_over))
-        results: list[Result | Taken | None] = [None] * self._count
+        shown: dict[int, Result | Taken] = {}
         for (sent, _), some in zip(self._handed_over, found, strict=True):
             for (index, prepared), came in zip(sent, some, strict=True):
-                results[index] = _taken(index, prepared, came) if self._later else shown_result(index, prepared, came)
+                shown[index] = _taken(index, prepared, came) if self._later else shown_result(index, prepared, came)
             if turns.over():
                 await turns.rest()
+        shape = Taken if self._later else Result
         for index, error in self._refused.items():
-            shape = Taken if self._later else Result
-            results[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
+            shown[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
+            if turns.over():
+                await turns.rest()
+        results = [shown[index] for index in range(self._count)]
         if self._later:
-            shown = AllTaken([each for each in results if isinstance(each, Taken)])
-            return answer(shown, 202, {"Preference-Applied": "respond-async"})
-        return results_response([each for each in results if isinstance(each, Result)])
+            return await lengthy_answer(turns, "results", results, 202, {"Preference-Applied": "respond-async"})
+        return await results_response(results, turns)
 
 
 def shown_result(index: int, prepared: Prepared, came: Answer | LightschedError | None) -> Result:

@@ -9,8 +9,8 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
+from lightsched.api.complaints import problems_of
 from lightsched.api.problem import INVALID, TOO_LARGE, Refusal, invalid_field
-from lightsched.event.errors import Problem
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -58,11 +58,8 @@ async def read_model(request: Request, model: type[Model]) -> Model:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        problems = [
-            Problem(".".join(map(str, found["loc"]))[:80], found["msg"][:1].lower() + found["msg"][1:])
-            for found in error.errors(include_url=False, include_input=False)
-        ]
-        raise Refusal(INVALID, "; ".join(map(str, problems)), problems[:20]) from None
+        problems = problems_of(error.errors(include_url=False, include_input=False), "field")
+        raise Refusal(INVALID, "; ".join(map(str, problems)), problems) from None
 
 
 def _too_large(most: int) -> Refusal:

@@ -23,9 +23,11 @@ from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.delivered import show_delivery
 from lightsched.api.documents import ACK_BODY, described, refusals
 from lightsched.api.face import Face, Running
+from lightsched.api.lengthy import lengthy_answer
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.problem import FORBIDDEN, UNAVAILABLE, Refusal, invalid_field
-from lightsched.api.shapes import Ack, Deliveries, DeliveryShown, answer
+from lightsched.api.shapes import Ack, Deliveries, DeliveryShown
+from lightsched.api.turns import Turns
 from lightsched.event.record import Appended
 from lightsched.event.topics import NAME
 from lightsched.event.words import refused
@@ -103,7 +105,10 @@ async def poll(topic: Topic, face: Running, asked: Annotated[PollParameters, Que
         positions = _further(await face.node.log.positions(name, group), ahead)
     for appended in found:
         positions[appended.partition] = max(positions.get(appended.partition, 0), appended.offset + 1)
-    return answer(Deliveries(await _shown(face, found), write_cursor(_CURSOR, (name, positions))))
+    more = {"cursor": write_cursor(_CURSOR, (name, positions))}
+    async with face.deliveries.turns() as turns:
+        shown = await _shown(found, turns)
+        return await lengthy_answer(turns, "deliveries", shown, more=more)
 
 
 @router.post(
@@ -281,11 +286,10 @@ async def _fetch(face: Face, topic: str, positions: Positions, most: int, wait_s
     return found
 
 
-async def _shown(face: Face, found: Iterable[Appended]) -> list[DeliveryShown]:
+async def _shown(found: Iterable[Appended], turns: Turns) -> list[DeliveryShown]:
     shown = []
-    async with face.deliveries.turns() as turns:
-        for appended in found:
-            shown.append(show_delivery(appended))
-            if turns.over():
-                await turns.rest()
+    for appended in found:
+        shown.append(show_delivery(appended))
+        if turns.over():
+            await turns.rest()
     return shown

@@ -1,15 +1,18 @@
 """How is an outcome answered? The outcomes of a command, as answers to a request."""
 
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from msgspec import UNSET
 from starlette.responses import Response
 
 from lightsched.api.elsewhere import root_path
+from lightsched.api.lengthy import lengthy_answer
 from lightsched.api.parameters import BASE
 from lightsched.api.problem import CHANGED, CONFLICT, INVALID, KEY_REUSED, NOT_FOUND, QUOTA, Kind, Refusal
-from lightsched.api.shapes import Result, Results, answer
+from lightsched.api.shapes import Result, Taken, answer
 from lightsched.api.shown import shown_time
+from lightsched.api.turns import Turns
 from lightsched.engine.conditions import NAME, REVISION
 from lightsched.engine.step import Answer
 from lightsched.event.status import Outcome
@@ -86,9 +89,9 @@ def result_of(index: int, id: str, tenant: str, result: Answer) -> Result:
     )
 
 
-def results_response(results: list[Result]) -> Response:
+async def results_response(results: Sequence[Result | Taken], turns: Turns) -> Response:
     """The answer to many commands."""
     good = all(result.index is UNSET for result in results)
     forwarded = sum(result.outcome is Outcome.FORWARDED for result in results)
     status = 207 if not good or 0 < forwarded < len(results) else 202 if forwarded else 201
-    return answer(Results(results), status)
+    return await lengthy_answer(turns, "results", results, status)

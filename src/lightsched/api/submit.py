@@ -83,7 +83,8 @@ async def _one(face: Face, body: bytes, asked: Asked) -> Response:
         prepared = prepare(face, body, asked, face.now_ms)
     except InvalidEvent as error:
         kind = TOO_LARGE if _is_too_large(face, body, error) else INVALID
-        raise Refusal(kind, f"{error}", error.problems, outcome=Outcome.INVALID) from None
+        detail = f"{error}" if error.problems[0].field else f"The event {error}"
+        raise Refusal(kind, detail, error.problems, outcome=Outcome.INVALID) from None
     if asked.later:
         await face.node.log.append(face.names.events, prepared.partition, [prepared.record])
         headers = {"Location": address(prepared.id, prepared.tenant), "Preference-Applied": "respond-async"}

@@ -117,12 +117,14 @@ def port(settings: "Settings") -> Finding:
 def broker(settings: "Settings") -> Finding:
     """Does Kafka answer, and are the topics as they must be?"""
     import asyncio  # noqa: PLC0415
+    import logging  # noqa: PLC0415
 
     from lightsched.errors import LightschedError  # noqa: PLC0415
     from lightsched.log.kafka.errors import TopicsMissing  # noqa: PLC0415
     from lightsched.log.kafka.topics import check_all  # noqa: PLC0415
 
     kafka = settings.kafka
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what it would say is in the finding
     try:
         asyncio.run(check_all(kafka.connection("doctor"), kafka.names(), kafka.partitions, kafka.replication))
     except TopicsMissing as error:

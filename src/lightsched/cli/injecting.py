@@ -26,6 +26,7 @@ CHUNK = 1_000
 _STDIN = Path("-")
 _FORMS = ("ndjson", "json", "yaml", "csv")
 _BAD = frozenset({"INVALID", "REJECTED", "QUOTA", "TOO_LATE", "NOT_FOUND", "UNKNOWN"})
+_REFUSED = ("INVALID", "REJECTED", "QUOTA", "TOO_LATE", "NOT_FOUND", "UNKNOWN")
 _ANY_SIZE = 1 << 40  # how large a payload may be, and how far ahead a time, the server says: it knows its limits
 Complain = Callable[[int, str], None]
 
@@ -213,5 +214,7 @@ def _summarise(name: str, counts: Counter[str], *, check: bool, as_json: bool) -
         return
     total = sum(counts.values())
     words = ", ".join(f"{count:,} {word}" for word, count in sorted(counts.items()))
+    refused = 0 if check else sum(counts[word] for word in _REFUSED)
+    some = f"{total - refused:,} of {total:,}" if refused else f"{total:,}"
     done = "checked" if check else "injected"
-    console().print(f"{name}: {total:,} event{'' if total == 1 else 's'} {done}" + (f": {words}" if words else ""))
+    console().print(f"{name}: {some} event{'' if total == 1 else 's'} {done}" + (f": {words}" if words else ""))

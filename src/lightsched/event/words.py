@@ -43,7 +43,8 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
         return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
     if match := _RANGE.fullmatch(text):
         return invalid(match["path"] or "", "is too large a number: give a smaller one")
-    return invalid("", f"is not valid JSON: {text}: send one JSON object")
+    text = text.removeprefix("JSON is malformed: ")
+    return invalid("", f"is not valid JSON ({text[:1].lower()}{text[1:]}): send one JSON object")
 
 
 def _join(path: str | None, name: str) -> str:

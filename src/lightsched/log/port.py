@@ -14,6 +14,9 @@ from lightsched.event.topics import Topics
 from lightsched.log.peer import Peer
 from lightsched.store.store import Store
 
+Place = tuple[str, int]
+"""Topic and partition."""
+
 
 class Partition(Protocol):
     """A partition this process is the only writer of."""
@@ -130,6 +133,14 @@ class Log(Protocol):
 
     async def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """Partition → the first offset of a topic's records and the one after its last durable one."""
+
+    async def all_ends(self, topics: Sequence[str]) -> dict[Place, tuple[int, int]]:
+        """As `ends`, of several topics at once."""
+
+    async def look(self, spans: Mapping[Place, range], take: Callable[[list[Appended]], None]) -> None:
+        """Hand out the durable records at these offsets, which lie before the ends, of as many places as one likes:
+        some at a time, and those of one place in their order.
+        """
 
     async def close(self) -> None:
         """Finish what is under way and let go of everything."""

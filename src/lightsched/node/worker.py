@@ -70,8 +70,13 @@ class Worker:
     async def turn(self, wait_s: float) -> float:
         """One round: inputs, step, commit. Returns how long the next one may wait for inputs.
 
-        While a step is being made durable the next one is computed; it is written when the one before is durable.
+        While a step is being made durable the next one is computed, if there is always more to do; it is written when
+        the one before is durable. Otherwise what comes meanwhile gathers, and goes into one step together.
         """
+        if wait_s > 0 and self._finishing is not None:
+            began_ms = self.clock.monotonic_ms()
+            await self.settle()
+            wait_s = max(wait_s - (self.clock.monotonic_ms() - began_ms) / 1000, 0.0)
         inputs = await self.partition.read(STEP_INPUTS, wait_s)
         if self._stopping and not inputs:
             return 0.0

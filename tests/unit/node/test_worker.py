@@ -260,6 +260,23 @@ async def test_a_step_is_answered_when_it_is_durable_while_the_next_one_is_compu
     assert (len(partition.commits), asked.done()) == (2, True)
 
 
+async def test_what_comes_while_a_step_becomes_durable_goes_into_one_step_together(worker, partition, clock):
+    synced = asyncio.Event()
+    partition.durable = synced.wait
+    partition.append({"id": "first", "at": START + 5_000})
+    wait_s = await worker.turn(0.0)
+    second = asyncio.create_task(worker.turn(wait_s))
+    for number in range(3):
+        partition.append({"id": f"later-{number}", "at": START + 5_000})
+        await asyncio.sleep(0)
+    assert partition.position == 1
+    clock.pass_(100)
+    synced.set()
+    await second
+    assert partition.waits[-1] == pytest.approx(4.9)  # that it has waited for the step is not waited again
+    assert [len(step.answers) for step in partition.commits] == [1, 3]
+
+
 async def test_a_step_that_does_not_become_durable_ends_the_worker_and_is_not_answered(worker, partition):
     async def fail():
         raise OSError("no sync")

@@ -22,6 +22,7 @@ from lightsched.log.embedded.sync import SharedSync
 from lightsched.log.embedded.topic import TopicPartition
 from lightsched.log.errors import LogClosed, LogLost, NoSuchPartition, PartitionTaken, TooManyTopics
 from lightsched.log.peer import Peer
+from lightsched.log.port import Place
 from lightsched.store.rocks import Rocks, new_batch
 from lightsched.store.store import Store
 
@@ -250,6 +251,17 @@ class EmbeddedLog:
         return dict.fromkeys(range(self.partitions), (0, 0)) | {
             partition.number: (partition.first, partition.readable) for partition in found
         }
+
+    async def all_ends(self, topics: Sequence[str]) -> dict[Place, tuple[int, int]]:
+        """As `ends`, of several topics at once."""
+        return {(topic, number): ends for topic in topics for number, ends in (await self.ends(topic)).items()}
+
+    async def look(self, spans: Mapping[Place, range], take: Callable[[list[Appended]], None]) -> None:
+        """Hand out the durable records at these offsets; others have their turn between two places."""
+        for (topic, number), span in spans.items():
+            self.check()
+            take(self.catalogue.partition(topic, number).fetch(span.start, len(span)))
+            await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Finish what is under way and let go of the directory."""

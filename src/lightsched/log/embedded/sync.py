@@ -12,7 +12,8 @@ kernel drops pages it could not write): every waiter gets the error, and so does
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 Covered = TypeVar("Covered")
@@ -64,12 +65,16 @@ class SharedSync(Generic[Covered]):
         self._running = True
         waiting, self._waiting = self._waiting, []
         covered = self._begin()
-        running = loop.run_in_executor(self._thread, self._sync)
-        running.add_done_callback(lambda done: self._done(done, covered, waiting, loop))
+
+        def tell(done: Future[None]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._done, done, covered, waiting, loop)
+
+        self._thread.submit(self._sync).add_done_callback(tell)  # a future of the loop would take a turn more
 
     def _done(
         self,
-        done: asyncio.Future[None],
+        done: Future[None],
         covered: Covered,
         waiting: list[asyncio.Future[None]],
         loop: asyncio.AbstractEventLoop,

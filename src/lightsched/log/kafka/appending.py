@@ -18,9 +18,10 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
 from lightsched.event.record import Record
 from lightsched.log.errors import NotAppended, TooLargeToAppend
-from lightsched.log.kafka.clients import APPENDED_BYTES, BATCH_BYTES, Place, appender, stop_producer
+from lightsched.log.kafka.clients import APPENDED_BYTES, BATCH_BYTES, appender, stop_producer
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.directory import size_of
+from lightsched.log.port import Place
 
 log = logging.getLogger(__name__)
 

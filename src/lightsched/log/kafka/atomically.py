@@ -16,11 +16,12 @@ from aiokafka.errors import KafkaError
 
 from lightsched.event.record import Record
 from lightsched.log.errors import Fenced, NotAppended, StepRefused, TooLargeToAppend
-from lightsched.log.kafka.clients import BATCH_BYTES, Place
+from lightsched.log.kafka.clients import BATCH_BYTES
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.directory import room_in, size_of
 from lightsched.log.kafka.errors import OutcomeUnknown
 from lightsched.log.kafka.transactions import BadTopic, Transactions
+from lightsched.log.port import Place
 
 log = logging.getLogger(__name__)
 

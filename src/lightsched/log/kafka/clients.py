@@ -18,9 +18,6 @@ from lightsched.log.kafka.errors import NothingFetched
 
 log = logging.getLogger(__name__)
 
-Place = tuple[str, int]
-"""Topic and partition."""
-
 BATCH_BYTES = 512 * 1024
 """Of one record batch, before compression; a record that is larger is a batch of its own."""
 APPENDED_BYTES = 8 * 1024 * 1024

@@ -21,8 +21,9 @@ from lightsched.log.kafka.atomically import AtomicAppender
 from lightsched.log.kafka.clients import admin, reader
 from lightsched.log.kafka.connection import Connection, Group
 from lightsched.log.kafka.directory import Directory
-from lightsched.log.kafka.errors import NotMine, Unreachable
+from lightsched.log.kafka.errors import NothingFetched, NotMine, Unreachable
 from lightsched.log.kafka.listener import Listener
+from lightsched.log.kafka.looking import Looking
 from lightsched.log.kafka.membership import Membership
 from lightsched.log.kafka.pace import Pace
 from lightsched.log.kafka.partition import KafkaPartition
@@ -32,12 +33,14 @@ from lightsched.log.kafka.restoring import stored_in
 from lightsched.log.kafka.taking import Taking
 from lightsched.log.kafka.topics import check_room, ensure, wanted
 from lightsched.log.peer import Peer
+from lightsched.log.port import Place
 from lightsched.store.rocks import Memory
 
 log = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 0.5
 """Whether a topic that somebody waits for is there."""
+_MOST_NAMED = 10
 
 
 class KafkaLog:
@@ -65,6 +68,7 @@ class KafkaLog:
         self._admin: AIOKafkaAdminClient = admin(connection)
         self._offsets: AIOKafkaConsumer = reader(connection, "offsets", committed=False)
         self._readers = Readers(connection)
+        self._looking = Looking(connection)
         self.pace = Pace()
         self.directory = Directory(self._admin, partitions)
         self._appender = Appender(connection, self.directory.most_bytes)
@@ -278,22 +282,32 @@ class KafkaLog:
 
     async def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """Partition → the first offset of a topic's records and the one after its last committed one."""
-        with self._reading(topic):
-            places = await self._places(topic)
-            return await self._readers.ends(places) if places else {}
+        return {number: ends for (_, number), ends in (await self.all_ends([topic])).items()}
+
+    async def all_ends(self, topics: Sequence[str]) -> dict[Place, tuple[int, int]]:
+        """As `ends`, of several topics at once."""
+        with self._reading(*topics):
+            places = [place for topic in topics for place in await self._places(topic)]
+            found = await self._readers.ends(places) if places else {}
+        return {(place.topic, place.partition): ends for place, ends in found.items()}
+
+    async def look(self, spans: Mapping[Place, range], take: Callable[[list[Appended]], None]) -> None:
+        """Hand out the committed records at these offsets, of as many places as one likes."""
+        with self._reading(*{topic for topic, _ in spans}):
+            await self._looking.look({TopicPartition(*place): span for place, span in spans.items()}, take)
 
     async def _places(self, topic: str) -> list[TopicPartition]:
         return [TopicPartition(topic, number) for number in range(await self.directory.count(topic))]
 
     @contextmanager
-    def _reading(self, topic: str) -> Iterator[None]:
-        """What fails may have to do with what was believed of the topic: it is asked about again."""
+    def _reading(self, *topics: str) -> Iterator[None]:
+        """What fails may have to do with what was believed of the topics: they are asked about again."""
         self._check()
         try:
             yield
-        except KafkaError as error:
-            self.directory.forget([topic])
-            raise NotRead(topic=topic, why=repr(error)) from error
+        except (KafkaError, NothingFetched) as error:
+            self.directory.forget(topics)
+            raise NotRead(topic=", ".join(topics[:_MOST_NAMED]), why=repr(error)) from error
 
     async def first_offset(self, place: TopicPartition) -> int:
         """Where a partition of a topic begins."""
@@ -315,6 +329,7 @@ class KafkaLog:
             self._atomic.close,
             self._offsets.stop,
             self._readers.close,
+            self._looking.close,
             self._admin.close,
         )
         for close in parts:

@@ -16,11 +16,12 @@ from lightsched.engine.step import Meta, Step
 from lightsched.event.record import Appended, Record
 from lightsched.log.errors import Fenced, PartitionBroken, StepRefused
 from lightsched.log.kafka.changelog import POSITION, Position, encode_position, to_records
-from lightsched.log.kafka.clients import Place, appended, check_fetching, stop_consumer
+from lightsched.log.kafka.clients import appended, check_fetching, stop_consumer
 from lightsched.log.kafka.directory import cut
 from lightsched.log.kafka.errors import InputLost, StoreBroken
 from lightsched.log.kafka.restoring import LocalStore
 from lightsched.log.kafka.transactions import BadTopic, Transactions
+from lightsched.log.port import Place
 from lightsched.log.records import by_topic, others
 from lightsched.store.rocks import new_batch
 from lightsched.store.store import Store

@@ -63,8 +63,8 @@ class Readers:
         """Committed records of a topic from these positions on; waits for the first."""
         places = [TopicPartition(topic, number) for number in range(partitions)]
         bounds = await self.ends(places)
-        starts = {place: max(positions.get(place.partition, 0), bounds[place.partition][0]) for place in places}
-        ends = {place: bounds[place.partition][1] for place in places}
+        starts = {place: max(positions.get(place.partition, 0), bounds[place][0]) for place in places}
+        ends = {place: bounds[place][1] for place in places}
         until = monotonic() + wait_s
         reading = self._idle.pop(topic, None) or await self._start(f"reader-{topic}")
         try:
@@ -116,7 +116,7 @@ class Readers:
             if places:
                 await consumer.commit(places)
 
-    async def ends(self, places: list[TopicPartition]) -> dict[int, tuple[int, int]]:
+    async def ends(self, places: list[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
         """The first offsets and those after the last committed record."""
         reading = self._idle.pop("", None) or await self._start("ends")
         try:
@@ -127,7 +127,7 @@ class Readers:
             await reading.consumer.stop()
             raise
         await self._keep("", reading)
-        return {place.partition: (firsts[place], lasts[place]) for place in places}
+        return {place: (firsts[place], lasts[place]) for place in places}
 
     async def close(self) -> None:
         """Let go of the connections; those that are in use, when they no longer are."""

@@ -28,10 +28,11 @@ from aiokafka.structs import RecordMetadata
 
 from lightsched.event.record import Record
 from lightsched.log.errors import Fenced, StepRefused
-from lightsched.log.kafka.clients import BATCH_BYTES, Place, stop_producer, transactional
+from lightsched.log.kafka.clients import BATCH_BYTES, stop_producer, transactional
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.directory import room_in, size_of
 from lightsched.log.kafka.errors import OutcomeUnknown
+from lightsched.log.port import Place
 
 sender.BACKOFF_OVERRIDE = 0.003  # instead of 20 ms, when a transaction follows the one before closely
 

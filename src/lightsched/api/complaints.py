@@ -1,0 +1,33 @@
+"""How does pydantic's complaint read to a person? Field first, then what was wrong and what to do."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lightsched.event.errors import Problem
+
+_MOST = 20
+_MOST_NAME = 80
+
+
+def problems_of(errors: Iterable[Mapping[str, Any]], what: str, skip: int = 0) -> list[Problem]:
+    """The first of pydantic's errors. `what`: a parameter or a field; `skip`: how much of a place is not its name."""
+    problems = [Problem(".".join(map(str, each["loc"][skip:]))[:_MOST_NAME], _words(each, what)) for each in errors]
+    return problems[:_MOST]
+
+
+def _words(error: Mapping[str, Any], what: str) -> str:
+    given = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            return f"is not a known {what}: remove it or check the spelling"
+        case "missing":
+            return "is missing: give it"
+        case "enum" | "literal_error":
+            return f"is not a known value: use {given['expected']}"
+        case "string_pattern_mismatch":
+            return f"is not written as it must be: see that it matches {given['pattern']}"
+        case "json_invalid":
+            return f"is not valid JSON ({given['error']}): send a JSON object"
+        case _:
+            text = str(error["msg"])
+            return text[:1].lower() + text[1:]
