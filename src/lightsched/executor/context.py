@@ -10,7 +10,7 @@ _OURS = ("ce_", "ls_")
 
 
 class Context:
-    """One attempt of one run. `delivery` is the same however often it comes: go by it to do nothing twice."""
+    """One attempt of one run. `delivery` is the same however often it comes, `run` also for its other attempts."""
 
     __slots__ = ("_beat", "_taken")
 
@@ -25,6 +25,11 @@ class Context:
     def delivery(self) -> str:
         """The id of this attempt, for deduplication."""
         return self._taken.name
+
+    @property
+    def run(self) -> str:
+        """The id of the run, the same for all its attempts: go by it to do nothing twice, whoever tried before."""
+        return self._taken.run
 
     @property
     def id(self) -> str:

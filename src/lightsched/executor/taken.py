@@ -31,6 +31,12 @@ class Taken:
         return self.headers.get("ce_id", b"").decode()
 
     @property
+    def run(self) -> str:
+        """The delivery's id without the attempt."""
+        name = self.name
+        return name.rpartition("#")[0] or name
+
+    @property
     def lane(self) -> bytes:
         """Deliveries of one lane follow each other: those of one key of a tenant."""
         return self.headers.get("ls_tenant", b"") + b"\0" + self.key

@@ -176,8 +176,7 @@ def _letter_gone(chain: str, stage: str) -> EventJson:
 
 def _name(context: Context) -> str:
     """The same for every attempt of a run, and for no other run."""
-    run = context.delivery.rpartition("#")[0]
-    return f"{context.id[:100]}~{blake2b(run.encode(), digest_size=8).hexdigest()}"
+    return f"{context.id[:100]}~{blake2b(context.run.encode(), digest_size=8).hexdigest()}"
 
 
 def _needs_report(context: Context) -> None:
