@@ -18,7 +18,7 @@ from tests.api.conftest import _create
 from tests.executors.conftest import ended
 
 CHAINS = 25
-WITHIN_S = 240
+WITHIN_S = 150
 
 
 class Killed:
@@ -84,7 +84,7 @@ def chain(topic):
 
 
 @pytest.mark.timeout(WITHIN_S + 120)
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 21))])
+@pytest.mark.parametrize("seed", [2, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in range(5, 21))])
 async def test_a_join_happens_once_however_often_the_executor_of_chains_is_killed(place, name, tmp_path, seed):
     address, at, topic = place
     chance = random.Random(seed)

@@ -99,6 +99,13 @@ def test_a_chain_does_not_wait_for_ever():
         advance(state, {}, NOW + 5)
 
 
+def test_a_look_that_finds_nothing_new_gives_another_state_all_the_same():
+    state = begun({"name": "a", "event": EVENT})
+    again = advance(state, {}, NOW)
+    assert (again.begin, again.state.begun, again.state.done) == ([], state.begun, state.done)
+    assert msgspec.json.encode(again.state) != msgspec.json.encode(state)
+
+
 def test_results_that_are_too_large_fail_the_chain():
     state = begun({"name": "a", "event": EVENT}, {"name": "b", "event": EVENT})
     with pytest.raises(Failed, match="let stages return less"):
