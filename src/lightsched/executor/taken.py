@@ -11,7 +11,19 @@ Place = tuple[str, int]
 class Taken:
     """A delivery that this executor is at work on."""
 
-    __slots__ = ("beat_at", "headers", "key", "leased", "offset", "place", "running", "settled", "timeout_ms", "value")
+    __slots__ = (
+        "beat_at",
+        "headers",
+        "key",
+        "lane",
+        "leased",
+        "offset",
+        "place",
+        "running",
+        "settled",
+        "timeout_ms",
+        "value",
+    )
 
     def __init__(self, place: Place, offset: int, key: bytes, value: bytes, headers: Mapping[str, bytes]) -> None:
         self.place = place
@@ -19,6 +31,7 @@ class Taken:
         self.key = key
         self.value = value
         self.headers = headers
+        self.lane = headers.get("ls_tenant", b"") + b"\0" + key  # those of one key of a tenant follow each other
         self.timeout_ms = int(headers.get("ls_timeout", 0))  # 0: nobody waits for a report
         self.beat_at = 0.0  # when it is time for a heartbeat, by the loop's clock
         self.running = False
@@ -35,11 +48,6 @@ class Taken:
         """The delivery's id without the attempt."""
         name = self.name
         return name.rpartition("#")[0] or name
-
-    @property
-    def lane(self) -> bytes:
-        """Deliveries of one lane follow each other: those of one key of a tenant."""
-        return self.headers.get("ls_tenant", b"") + b"\0" + self.key
 
 
 def taken_of(topic: str, record: Record) -> Taken:
