@@ -97,6 +97,17 @@ async def test_then_schedules_what_follows(place, name):
     assert (await place.last_run(name)).result == "done"
 
 
+async def test_a_result_may_have_several_lines(place, name):
+    executor = place.executor()
+    follow = {"id": f"{name}-2", "type": "nobody", "in_": "1h", "payload": msgspec.Raw(b'{\n  "a": 1\n}')}
+    executor.on("first")(lambda: Then(follow, result=msgspec.Raw(b'{\n  "b": 2\n}')))
+    await place.schedule(id=name, type="first")
+    async with running(executor):
+        await place.until(name)
+    assert (await place.last_run(name)).result == {"b": 2}
+    assert (await place.until(f"{name}-2", "NOT_STARTED")).payload == {"a": 1}
+
+
 @pytest.mark.parametrize(
     ("annotation", "payload", "expected"),
     [
