@@ -7,7 +7,7 @@ import msgspec
 import lightsched
 from lightsched import Client, Executor, Retry
 from lightsched.node.settings import Settings
-from tests.executor.conftest import running
+from tests.executor.conftest import Place, running
 
 
 async def test_nothing_goes_over_the_network(tmp_path):
@@ -53,10 +53,12 @@ async def test_a_report_that_the_server_could_not_take_is_sent_again(tmp_path):
             await send({"type": "http.response.body", "body": msgspec.json.encode(answer)})
 
         executor = Executor(unwilling)
-        executor.on("*")(lambda n: calls.append(n))
+
+        @executor.on("*")
+        async def work(n: int):
+            calls.append(n)
+
         async with Client(app) as node, running(executor):
             await node.schedule(id="a", in_="1ms", payload=7, timeout="10m")
-            async with asyncio.timeout(30):
-                while (await node.get("a")).status != "SUCCESS":
-                    await asyncio.sleep(0.02)
+            await asyncio.wait_for(Place(app, "deliveries", node).until("a"), 30)
     assert (calls, len(refused)) == ([7], 2)
