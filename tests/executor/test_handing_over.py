@@ -1,8 +1,10 @@
 """What becomes of deliveries when partitions of Kafka change hands while they are worked on?"""
 
 import asyncio
+from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from lightsched import Client, Context
 from lightsched.executor import work
@@ -12,6 +14,15 @@ from tests.executor.conftest import Place, running
 HAND_OVER_S = 3.0
 STREAM = 24
 EVERY_S = 0.25
+
+
+FOREIGN = [
+    [],
+    [("ls_timeout", b"soon")],
+    [("ls_tenant", None)],
+    [("ls_timeout", b"1000"), ("ls_partition", b"x")],
+    [("x", None), ("ce_type", b"foreign")],
+]
 
 
 @pytest.fixture
@@ -52,3 +63,21 @@ async def test_what_was_let_go_of_comes_again_also_where_the_partition_returns_t
                 for n in range(STREAM):
                     await narrow.until(f"{name}-{n}")
     assert sorted(calls) == list(range(STREAM))
+
+
+async def test_what_is_no_delivery_stops_nobody(narrow, name):
+    """Others may write to a topic as well, by mistake."""
+    async with AIOKafkaProducer(bootstrap_servers=narrow.at.bootstrap) as producer:
+        for headers in FOREIGN:
+            await producer.send_and_wait(name, b"not ours", headers=headers)
+    executor = narrow.executor()
+    headers = []
+
+    @executor.on("*")
+    async def work(payload: Any, context: Context):
+        headers.append(context.headers)
+
+    await narrow.schedule(id=name, payload=1)
+    async with running(executor):
+        await narrow.until(name)
+    assert [found.get("x") for found in headers] == ["", None], "the one with a type, and ours"

@@ -70,7 +70,7 @@ class Context:
     def headers(self) -> dict[str, str]:
         """The event's own headers, `traceparent` and `content-type`."""
         found = self._taken.headers.items()
-        return {name: value.decode(errors="replace") for name, value in found if not name.startswith(_OURS)}
+        return {name: (value or b"").decode(errors="replace") for name, value in found if not name.startswith(_OURS)}
 
     @property
     def traceparent(self) -> str:

@@ -103,7 +103,13 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
             for record in records:
                 if record.offset >= first:
                     headers = dict(record.headers)
-                    one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
+                    try:
+                        one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
+                    except (TypeError, ValueError):
+                        log.warning(
+                            "%s/%d has something at %d that is no delivery", *topic_and_partition, record.offset
+                        )
+                        continue
                     under_way.append(one)
                     taken.append(one)
             self._next[place] = max(first, records[-1].offset + 1)

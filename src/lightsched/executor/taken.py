@@ -14,6 +14,7 @@ class Taken:
     __slots__ = (
         "beat_at",
         "headers",
+        "home",
         "key",
         "lane",
         "leased",
@@ -33,6 +34,7 @@ class Taken:
         self.headers = headers
         self.lane = headers.get("ls_tenant", b"") + b"\0" + key  # those of one key of a tenant follow each other
         self.timeout_ms = int(headers.get("ls_timeout", 0))  # 0: nobody waits for a report
+        self.home = int(headers.get("ls_partition", 0))  # where reports on it go to
         self.beat_at = 0.0  # when it is time for a heartbeat, by the loop's clock
         self.running = False
         self.leased = False  # it has had a heartbeat: if this process dies, its lease brings it back, not its place

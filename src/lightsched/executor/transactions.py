@@ -88,7 +88,7 @@ def _batches(producer: AIOKafkaProducer, reports: Sequence[Said]) -> Iterator[tu
     now_ms = int(time() * 1000)
     batches: dict[int, BatchBuilder] = {}
     for taken, report in reports:
-        partition = int(taken.headers.get("ls_partition", b"0"))
+        partition = taken.home
         batch = batches.get(partition)
         if batch is None:
             batch = batches[partition] = producer.create_batch()
