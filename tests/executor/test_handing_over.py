@@ -11,9 +11,9 @@ from lightsched.executor import work
 from tests.api.conftest import _create
 from tests.executor.conftest import Place, running
 
-HAND_OVER_S = 3.0
+HAND_OVER_S = 6.0
 STREAM = 24
-EVERY_S = 0.25
+EVERY_S = 0.4
 
 
 FOREIGN = [
