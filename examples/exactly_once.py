@@ -28,15 +28,14 @@ executor = Executor(group="exactly-once")
 
 @executor.on("exactly-once.pay")
 async def pay(payment: dict[str, int], context: Context) -> Then:
-    run = context.delivery.rpartition("#")[0]
     async with await psycopg.AsyncConnection.connect() as db:  # one transaction: the end of the block commits
-        first = await db.execute("INSERT INTO done (run) VALUES (%s) ON CONFLICT DO NOTHING", [run])
+        first = await db.execute("INSERT INTO done (run) VALUES (%s) ON CONFLICT DO NOTHING", [context.run])
         if first.rowcount:
             await db.execute("UPDATE balance SET cents = cents + %s WHERE account = 'ada'", [payment["cents"]])
     print(f"attempt {context.attempt}: {'paid' if first.rowcount else 'was paid before'}", flush=True)
     if DIES:
         os.kill(os.getpid(), signal.SIGKILL)  # before it could report
-    return Then({"id": "receipt-ada", "type": "exactly-once.receipt", "in_": "1ms"}, result={"run": run})
+    return Then({"id": "receipt-ada", "type": "exactly-once.receipt", "in_": "1ms"}, result={"run": context.run})
 
 
 @executor.on("exactly-once.receipt")

@@ -69,6 +69,16 @@ COMPOSE = Program(
 )
 
 
+def _part(name: str, package: str) -> Program:
+    what_for = "the tests of requests to names, in a network of their own,"
+    return Program((name,), package, what_for, f"LIGHTSCHED_TEST_{name.upper()}", folders=("/usr/sbin", "/sbin"))
+
+
+UNSHARE = _part("unshare", "util-linux")
+NSENTER = _part("nsenter", "util-linux")
+IP = _part("ip", "iproute2")
+
+
 def _tool(name: str, package: str, language: str) -> Program:
     return Program((name,), package, f"the examples {language}", f"LIGHTSCHED_TEST_{name.upper()}")
 
@@ -81,7 +91,7 @@ NPM = _tool("npm", "npm", "for Node")
 CURL = _tool("curl", "curl", "with curl")
 JQ = _tool("jq", "jq", "with curl")
 
-ALL = (CHROMIUM, KCAT, INITDB, COMPOSE, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
+ALL = (CHROMIUM, KCAT, INITDB, COMPOSE, UNSHARE, NSENTER, IP, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
 
 
 def _is_there(program: Program) -> bool:
@@ -98,7 +108,7 @@ def _may_install() -> bool:
 
 def install_missing() -> None:
     """With the machine's own means, where that is allowed; what cannot be had is told by the tests that need it."""
-    packages = [program.package for program in ALL if not _is_there(program)]
+    packages = sorted({program.package for program in ALL if not _is_there(program)})
     if not packages or not _may_install():
         return
     print(f"Installing {', '.join(packages)} …", file=sys.stderr)

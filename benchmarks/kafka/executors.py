@@ -18,6 +18,7 @@ from collections import Counter as Counts
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import uvloop
 
@@ -47,8 +48,15 @@ def say(text: str) -> None:
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
-async def throughput(kind: str, bootstrap: str, count: int, folder: Path) -> float:
-    """Deliveries a second."""
+class Rate(NamedTuple):
+    """How fast, and at which price."""
+
+    a_second: float
+    cpu_us: float  # of the process, for each delivery
+
+
+async def throughput(kind: str, bootstrap: str, count: int, folder: Path) -> Rate:
+    """Deliveries a second, and the processor's time that each takes."""
     prefix = f"{kind}{folder.name}."
     topics = await _topics(bootstrap, prefix)
     loader = Loader(bootstrap, topics.deliveries, PARTITIONS)
@@ -62,10 +70,10 @@ async def throughput(kind: str, bootstrap: str, count: int, folder: Path) -> flo
         await loader.reveal()
         await counter.reach(count // 20, WITHIN_S)
         await loader.hide_records(_deliveries("bench", count))
-        began_ms = now_ms()
+        began_ms, used_s = now_ms(), program.cpu_s()
         await loader.reveal()
         last_ms = await counter.reach(count // 20 + count, WITHIN_S)
-        return count / (last_ms - began_ms) * 1000
+        return Rate(count / (last_ms - began_ms) * 1000, (program.cpu_s() - used_s) / count * 1e6)
     finally:
         program.stop()
         await counter.stop()
@@ -172,14 +180,16 @@ async def measure(parts: list[str], count: int, seconds: int, rounds: int) -> No
 
 
 async def _show_throughput(bootstrap: str, count: int, rounds: int, folder: Path) -> None:
-    found: dict[str, list[float]] = {"bare": [], "sdk": []}
+    found: dict[str, list[Rate]] = {"bare": [], "sdk": []}
     for number in range(rounds):
         for kind, rates in found.items():  # in turns, so that a noisy minute is noisy for both
             rates.append(await throughput(kind, bootstrap, count, folder / str(number)))
-            say(f"{kind}: {rates[-1]:,.0f} deliveries/s")
-    bare, sdk = (statistics.median(found[kind]) for kind in ("bare", "sdk"))
+            say(f"{kind}: {rates[-1].a_second:,.0f} deliveries/s, {rates[-1].cpu_us:.1f} µs of CPU each")
+    bare, sdk = (Rate(*map(statistics.median, zip(*found[kind], strict=True))) for kind in ("bare", "sdk"))
     print("| what | lightsched.Executor | bare aiokafka | share |\n|---|---|---|---|")
-    print(f"| executed and reported, one process | {sdk:,.0f}/s | {bare:,.0f}/s | {sdk / bare:.0%} |\n")
+    share = sdk.a_second / bare.a_second
+    print(f"| executed and reported, one process | {sdk.a_second:,.0f}/s | {bare.a_second:,.0f}/s | {share:.0%} |")
+    print(f"| CPU for each | {sdk.cpu_us:.0f} µs | {bare.cpu_us:.0f} µs | {sdk.cpu_us / bare.cpu_us:.1f}× |\n")
 
 
 def main() -> None:

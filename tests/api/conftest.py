@@ -141,11 +141,11 @@ def make_topic(on_kafka, request):
     return make
 
 
-async def _create(bootstrap, topic):
+async def _create(bootstrap, topic, partitions=3):
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
-        await admin.create_topics([NewTopic(topic, 3, 1)])
+        await admin.create_topics([NewTopic(topic, partitions, 1)])
     finally:
         await admin.close()
 

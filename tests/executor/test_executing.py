@@ -50,18 +50,19 @@ async def test_a_function_gets_its_payload_and_context_and_its_result_is_kept(pl
     assert (context.attempt, context.topic, context.headers["x-a"]) == (1, place.topic, "é")
     assert context.due == run.due
     assert context.timeout.total_seconds() == 120
-    assert context.delivery.endswith("#1")
+    assert context.delivery == f"{context.run}#1"
     assert context.traceparent.startswith("00-")
     assert context.partition >= 0
 
 
 async def test_retry_fatal_and_any_other_exception(place, name):
     executor = place.executor()
-    tried = []
+    tried, runs = [], set()
 
     @executor.on("flaky")
     async def flaky(payload: Any, context: Context):
         tried.append(context.attempt)
+        runs.add(context.run)
         if context.attempt == 1:
             raise Retry("not yet", in_="1ms")
         if context.attempt == 2:
@@ -72,7 +73,7 @@ async def test_retry_fatal_and_any_other_exception(place, name):
     async with running(executor):
         await place.until(name, "FATAL_FAILURE")
     run = await place.last_run(name)
-    assert tried == [1, 2, 3]
+    assert (tried, len(runs)) == ([1, 2, 3], 1)
     assert [attempt.error for attempt in run.attempts] == ["not yet", "ConnectionError: refused", "never"]
 
 
@@ -94,6 +95,17 @@ async def test_then_schedules_what_follows(place, name):
         await place.until(name)
         await asyncio.wait_for(chained.wait(), 30)
     assert (await place.last_run(name)).result == "done"
+
+
+async def test_a_result_may_have_several_lines(place, name):
+    executor = place.executor()
+    follow = {"id": f"{name}-2", "type": "nobody", "in_": "1h", "payload": msgspec.Raw(b'{\n  "a": 1\n}')}
+    executor.on("first")(lambda: Then(follow, result=msgspec.Raw(b'{\n  "b": 2\n}')))
+    await place.schedule(id=name, type="first")
+    async with running(executor):
+        await place.until(name)
+    assert (await place.last_run(name)).result == {"b": 2}
+    assert (await place.until(f"{name}-2", "NOT_STARTED")).payload == {"a": 1}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from lightsched.client.kafka_topics import check_exists, failed
 from lightsched.client.records import delivery_of
 from lightsched.client.results import Delivery, Result
 from lightsched.client.transport import Reading
+from lightsched.compression import compress_fast
 from lightsched.event.command import WHO
 from lightsched.event.delivery import parse_delivery_id
 from lightsched.event.limits import Limits
@@ -202,6 +203,7 @@ class KafkaTransport:
         return self._transactional
 
     async def _start(self, **options: Any) -> AIOKafkaProducer:
+        compress_fast()
         producer = AIOKafkaProducer(compression_type="lz4", linger_ms=5, **options, **self._common)
         try:
             await producer.start()

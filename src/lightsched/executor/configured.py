@@ -46,6 +46,7 @@ class ExecutorSettings(Layered):
     concurrency: int = Field(100, ge=1)
     name: str | None = None  # who reports, as it stands in the history
     grace: DurationMs = 30_000  # how long a stop waits for what runs
+    session_timeout: DurationMs = 10_000  # on Kafka: so long after its last sign of life others take over
 
     def made(self) -> Executor:
         """An executor that does nothing yet."""
@@ -57,6 +58,7 @@ class ExecutorSettings(Layered):
             concurrency=self.concurrency,
             name=self.name,
             grace=f"{self.grace}ms",
+            session_timeout=f"{self.session_timeout}ms",
         )
 
     def _place(self) -> Kafka | str | None:

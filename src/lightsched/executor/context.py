@@ -10,7 +10,7 @@ _OURS = ("ce_", "ls_")
 
 
 class Context:
-    """One attempt of one run. `delivery` is the same however often it comes: go by it to do nothing twice."""
+    """One attempt of one run. `delivery` is the same however often it comes, `run` also for its other attempts."""
 
     __slots__ = ("_beat", "_taken")
 
@@ -25,6 +25,11 @@ class Context:
     def delivery(self) -> str:
         """The id of this attempt, for deduplication."""
         return self._taken.name
+
+    @property
+    def run(self) -> str:
+        """The id of the run, the same for all its attempts: go by it to do nothing twice, whoever tried before."""
+        return self._taken.run
 
     @property
     def id(self) -> str:
@@ -65,7 +70,7 @@ class Context:
     def headers(self) -> dict[str, str]:
         """The event's own headers, `traceparent` and `content-type`."""
         found = self._taken.headers.items()
-        return {name: value.decode(errors="replace") for name, value in found if not name.startswith(_OURS)}
+        return {name: (value or b"").decode(errors="replace") for name, value in found if not name.startswith(_OURS)}
 
     @property
     def traceparent(self) -> str:

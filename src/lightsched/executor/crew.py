@@ -5,10 +5,16 @@ Before each one it sees to it that, should it have to wait, another task goes on
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from lightsched.executor.lanes import Lanes
 from lightsched.executor.taken import Taken
+
+log = logging.getLogger(__name__)
+
+DISMISS_S = 10.0
+"""Functions that are cancelled are waited for so long: one may have to put something in order first."""
 
 
 class Crew:
@@ -41,13 +47,15 @@ class Crew:
 
     def _gone(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
-        if self._lanes.ready:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("what came of a delivery could not be noted", exc_info=error)
+        if self._lanes.ready and not self.dismissed:
             self.call()
 
     async def _work(self) -> None:
         while True:
             self._coming = False
-            while self._lanes.ready:
+            while self._lanes.ready and not self.dismissed:
                 taken = self._lanes.ready.popleft()
                 if self._lanes.ready:
                     self.call()
@@ -57,9 +65,14 @@ class Crew:
             await waiting
 
     async def dismiss(self) -> None:
-        """Cancel whatever runs."""
+        """Cancel whatever runs. What does not heed it is left behind."""
+        if self.dismissed:
+            return
         self.dismissed = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=DISMISS_S)
+            if left:
+                log.error("%d functions go on although they were cancelled", len(left))

@@ -68,9 +68,9 @@ class Reporting:
     def failure(self, taken: Taken, error: BaseException) -> bytes:
         """What a function raised."""
         if isinstance(error, Fatal):
-            return self._said(taken, ReportStatus.FATAL_FAILURE, error=str(error) or "it gave up")
+            return self._said(taken, ReportStatus.FATAL_FAILURE, error=_said_by(error) or "it gave up")
         if isinstance(error, Retry):
-            status, why = ReportStatus.RETRIABLE_FAILURE, str(error) or "it wants to be tried again"
+            status, why = ReportStatus.RETRIABLE_FAILURE, _said_by(error) or "it wants to be tried again"
             return self._said(taken, status, error=why, retry_in=error.in_)
         return self._said(taken, ReportStatus.RETRIABLE_FAILURE, error=text_of(error))
 
@@ -108,8 +108,16 @@ class Reporting:
 
 def text_of(error: BaseException) -> str:
     """An unexpected exception, in one line."""
-    said = str(error)
+    said = _said_by(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _said_by(error: BaseException) -> str:
+    """The text of an exception, whatever that does: nothing that a function raises may go unreported."""
+    try:
+        return str(error).encode(errors="backslashreplace").decode()  # names of files may be no proper text
+    except Exception as failure:  # noqa: BLE001 - of its own making
+        return f"(its text cannot be had: {type(failure).__name__})"
 
 
 def duration_s(duration: Duration) -> float:

@@ -52,6 +52,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
         self._under_way: dict[TopicPartition, deque[Taken]] = {}  # of each partition that is this executor's
         self._next: dict[TopicPartition, int] = {}  # behind the last that was taken
         self._generation = 0
+        self._saying = False
         self._assigned = asyncio.Event()
         self._failure: Exception | None = None
         self._hand_over: HandOver
@@ -103,7 +104,13 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
             for record in records:
                 if record.offset >= first:
                     headers = dict(record.headers)
-                    one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
+                    try:
+                        one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
+                    except (TypeError, ValueError):
+                        log.warning(
+                            "%s/%d has something at %d that is no delivery", *topic_and_partition, record.offset
+                        )
+                        continue
                     under_way.append(one)
                     taken.append(one)
             self._next[place] = max(first, records[-1].offset + 1)
@@ -113,15 +120,18 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
         """Reports, and how far all is done with, in one transaction; again until it is committed."""
         reports = [each for each in said if each.report is not None]
         generation, offsets = self._generation, self._done_with()
+        self._saying = True
         while reports or offsets:
             try:
                 await self._transactions.commit(reports, offsets)
+                self._ownership.moved(offsets)
                 break
             except (KafkaError, TimeoutError) as error:
                 log.warning("reports did not get through, they are sent again: %r", error)
                 await asyncio.sleep(_AGAIN_S)
             if generation != self._generation or not await self._is_member():
                 offsets = {}  # they are another one's business now
+        self._saying = False
         return ()
 
     async def _is_member(self) -> bool:
@@ -155,6 +165,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
         self._generation += 1
         self._under_way = {}
         self._next = {}
+        if self._saying:  # positions are on their way still: the next owner has to fence this one
+            return
         try:
             await self._ownership.release(self._consumer)
         except KafkaError as error:

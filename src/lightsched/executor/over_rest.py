@@ -33,6 +33,7 @@ _TIMEOUT_S = 30.0
 _MOST_AT_ONCE = 1_000
 _MOST_BYTES = 4 * 1024 * 1024
 _AGAIN_S = 1.0
+_NOT_NOW = 503  # where the partition that a report belongs to changes hands, or the server stops
 _STAY_S = 3.0  # a reader that is silent for longer than ten is taken to be gone
 _MS = 1_000
 
@@ -144,15 +145,29 @@ class RestSource:
         """Report, then acknowledge: should one of them be lost, it is the acknowledgement."""
         lost: list[Taken] = []
         for some in _portions(said):
-            answers = await self._patiently(partial(self._rest.report_many, [report for _, report in some]))
-            for (taken, _), answer in zip(some, answers, strict=True):
-                if answer.error:
-                    log.warning("%s: %s", taken.name, answer.error)
-                    lost.append(taken)
+            lost += await self._report(some)
         for reading in self._readings:
             cursor = reading.done_with()
             if cursor is not None:
                 await self._patiently(partial(self._rest.acknowledge, reading.topic, self._group, cursor))
+        return lost
+
+    async def _report(self, some: Sequence[tuple[Taken, bytes]]) -> list[Taken]:
+        """Report until all are taken or refused; those that are refused."""
+        lost: list[Taken] = []
+        while some:
+            answers = await self._patiently(partial(self._rest.report_many, [report for _, report in some]))
+            again: list[tuple[Taken, bytes]] = []
+            for (taken, report), answer in zip(some, answers, strict=True):
+                if answer.status == _NOT_NOW:
+                    again.append((taken, report))
+                elif answer.error:
+                    log.warning("%s: %s", taken.name, answer.error)
+                    lost.append(taken)
+            if again:
+                log.info("%d reports are sent again: the server cannot take them now", len(again))
+                await asyncio.sleep(_AGAIN_S)
+            some = again
         return lost
 
     async def close(self) -> None:

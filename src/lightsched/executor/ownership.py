@@ -6,6 +6,9 @@ Claiming partitions, in this order:
    finishes what they have left open, which readers of the reports would wait for.
 3. Read the positions again: these are final, and nothing before them is taken.
 4. Put one's own name to them, as a member of the group's present generation: one that is not is refused.
+
+What this executor has committed itself it knows, and does not ask for: the broker answers a commit before the positions
+in it can be read, so whoever asks at once may get the former ones, and would set the group back by writing them again.
 """
 
 import logging
@@ -30,6 +33,7 @@ class Ownership:
         self._group = group
         self._admin: AIOKafkaAdminClient | None = None
         self._mine: set[TopicPartition] = set()
+        self._moved: dict[TopicPartition, int] = {}  # how far, by this executor's own commits
 
     async def claim(
         self, consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition], me: str
@@ -45,7 +49,11 @@ class Ownership:
             await self._fence(other)
         if others:
             found = await self._committed(partitions)
-        first = {place: committed.offset for place, committed in found.items() if committed.offset >= 0}
+        first = {
+            place: max(committed.offset, self._moved.get(place, 0)) if committed.metadata == me else committed.offset
+            for place, committed in found.items()
+            if committed.offset >= 0
+        }
         # Not the consumer's own position: it may have fetched already, while nobody was there to take it.
         first |= await consumer.beginning_offsets([place for place in partitions if place not in first])
         try:
@@ -53,17 +61,20 @@ class Ownership:
         except (CommitFailedError, IllegalStateError) as error:
             log.info("the group has changed again: %r", error)
         self._mine = set(first)
+        self._moved |= first
         return first
+
+    def moved(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """This executor has committed positions."""
+        self._moved |= offsets
 
     async def release(self, consumer: AIOKafkaConsumer) -> None:
         """Give up all partitions: what was to be committed is."""
         mine, self._mine = self._mine, set()
         if not mine:
             return
-        found = await self._committed(mine)
-        free = {place: OffsetAndMetadata(committed.offset, FREE) for place, committed in found.items()}
         try:
-            await consumer.commit(free)
+            await consumer.commit({place: OffsetAndMetadata(self._moved[place], FREE) for place in mine})
         except (CommitFailedError, IllegalStateError) as error:
             log.info("the group did not wait: %r", error)
 

@@ -3,7 +3,6 @@
 A function takes the payload, and the context if it asks for it: by a parameter annotated `Context`, or named `context`.
 """
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
@@ -13,11 +12,14 @@ from lightsched.errors import LightschedError
 from lightsched.executor.context import Context
 from lightsched.executor.payloads import Read, reader_of
 from lightsched.executor.taken import Taken
+from lightsched.executor.threads import Threads
 
 Beat = Callable[[Taken], Awaitable[None]]
 Call = Callable[[Taken, Beat], Awaitable[Any]]
 Next = Callable[[], Awaitable[Any]]
 Middleware = Callable[[Context, Next], Awaitable[Any]]
+
+_threads = Threads()
 
 
 class BadFunction(LightschedError):
@@ -147,7 +149,4 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def _threaded(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    async def call(*given: Any) -> Any:
-        return await asyncio.to_thread(function, *given)
-
-    return call
+    return functools.partial(_threads.call, function)

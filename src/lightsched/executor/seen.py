@@ -1,6 +1,7 @@
-"""How is nothing done twice? By the delivery's id, which is the same however often it comes.
+"""How is nothing done twice? By the delivery's id, which is the same however often it comes; or by the run's.
 
     executor.middleware(once(Seen()))
+    executor.middleware(once(Seen(), by="run"))  # nor when another attempt has done it
 
 In memory it holds while the process lives: that covers deliveries that come again because their partition went away
 and came back. To survive a crash, keep the id where the side effect is, in one transaction with it; or implement
@@ -8,14 +9,14 @@ and came back. To survive a crash, keep the id where the side effect is, in one 
 """
 
 from collections import OrderedDict
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from lightsched.executor.context import Context
 from lightsched.executor.routes import Middleware, Next
 
 
 class Remembers(Protocol):
-    """What knows which deliveries were here."""
+    """What knows which deliveries, or runs, were here."""
 
     async def before(self, delivery: str) -> bool:
         """Was it here before? From now on it was."""
@@ -45,16 +46,21 @@ class Seen:
         self._ids.pop(delivery, None)
 
 
-def once(seen: Remembers) -> Middleware:
-    """Calls the function only for deliveries that were not here before; one that failed may come again."""
+def once(seen: Remembers, *, by: Literal["delivery", "run"] = "delivery") -> Middleware:
+    """Calls the function only for deliveries that were not here before; one that failed may come again.
+
+    `by="run"`: only for runs that were not. So an attempt does nothing if the one before it has done it all, and only
+    its report was lost.
+    """
 
     async def unless_seen(context: Context, call_next: Next) -> Any:
-        if await seen.before(context.delivery):
+        name = context.run if by == "run" else context.delivery
+        if await seen.before(name):
             return None
         try:
             return await call_next()
         except BaseException:
-            await seen.forget(context.delivery)
+            await seen.forget(name)
             raise
 
     return unless_seen

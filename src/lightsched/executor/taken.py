@@ -11,7 +11,20 @@ Place = tuple[str, int]
 class Taken:
     """A delivery that this executor is at work on."""
 
-    __slots__ = ("beat_at", "headers", "key", "leased", "offset", "place", "running", "settled", "timeout_ms", "value")
+    __slots__ = (
+        "beat_at",
+        "headers",
+        "home",
+        "key",
+        "lane",
+        "leased",
+        "offset",
+        "place",
+        "running",
+        "settled",
+        "timeout_ms",
+        "value",
+    )
 
     def __init__(self, place: Place, offset: int, key: bytes, value: bytes, headers: Mapping[str, bytes]) -> None:
         self.place = place
@@ -19,7 +32,9 @@ class Taken:
         self.key = key
         self.value = value
         self.headers = headers
+        self.lane = headers.get("ls_tenant", b"") + b"\0" + key  # those of one key of a tenant follow each other
         self.timeout_ms = int(headers.get("ls_timeout", 0))  # 0: nobody waits for a report
+        self.home = int(headers.get("ls_partition", 0))  # where reports on it go to
         self.beat_at = 0.0  # when it is time for a heartbeat, by the loop's clock
         self.running = False
         self.leased = False  # it has had a heartbeat: if this process dies, its lease brings it back, not its place
@@ -31,9 +46,10 @@ class Taken:
         return self.headers.get("ce_id", b"").decode()
 
     @property
-    def lane(self) -> bytes:
-        """Deliveries of one lane follow each other: those of one key of a tenant."""
-        return self.headers.get("ls_tenant", b"") + b"\0" + self.key
+    def run(self) -> str:
+        """The delivery's id without the attempt."""
+        name = self.name
+        return name.rpartition("#")[0] or name
 
 
 def taken_of(topic: str, record: Record) -> Taken:

@@ -13,8 +13,10 @@ from aiokafka.producer import sender
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import OffsetAndMetadata
 
+from lightsched.compression import compress_fast
 from lightsched.executor.source import Said
 
+compress_fast()
 sender.BACKOFF_OVERRIDE = 0.003  # instead of 20 ms, when a transaction follows the one before closely
 
 TRANSACTION_MS = 10_000
@@ -86,7 +88,7 @@ def _batches(producer: AIOKafkaProducer, reports: Sequence[Said]) -> Iterator[tu
     now_ms = int(time() * 1000)
     batches: dict[int, BatchBuilder] = {}
     for taken, report in reports:
-        partition = int(taken.headers.get("ls_partition", b"0"))
+        partition = taken.home
         batch = batches.get(partition)
         if batch is None:
             batch = batches[partition] = producer.create_batch()

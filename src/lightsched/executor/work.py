@@ -107,10 +107,8 @@ class Work:
             report = self._reporting.failure(taken, error) if tracked else None
             self._log(taken, error)
         except asyncio.CancelledError as error:
-            if self._crew.dismissed:  # its lease brings it back, or its place
-                if tracked and taken.leased:
-                    self._unsaid.append(Said(taken, self._reporting.stopped(taken)))
-                self._here.discard(taken)
+            if self._crew.dismissed:
+                self._let_go(taken)
                 raise
             report = self._reporting.failure(taken, error) if tracked else None  # something of its own was cancelled
             self._log(taken, error)
@@ -129,6 +127,12 @@ class Work:
         self._unsaid.append(Said(taken, report))
         self._to_say.set()
         self._changed.set()
+
+    def _let_go(self, taken: Taken) -> None:
+        """It will not be done here: its place brings it back; or, if it is carried by its lease, what is said of it."""
+        self._here.discard(taken)
+        if taken.timeout_ms and taken.leased:
+            self._unsaid.append(Said(taken, self._reporting.stopped(taken)))
 
     async def _beat(self, taken: Taken) -> None:
         """A function says that it is at work."""
@@ -166,13 +170,14 @@ class Work:
         """Some places go to another executor.
 
         1. What was taken from them is finished, for as long as others can wait.
-        2. What has not begun by then is let go of: it comes to the other one.
+        2. What has not begun by then is let go of: it comes to the other one. Unless it has had a heartbeat: then its
+           lease is what counts, not its place, and it stays here.
         3. What runs, and somebody waits for, has a heartbeat: its lease is what counts from here on; it goes on here.
         4. All that is said is on its way before the places are given up.
         """
         mine = {taken for taken in self._here if taken.place in places}
         await self._until(lambda: not (mine & self._here), HAND_OVER_S)
-        for taken in self._lanes.drop(lambda taken: taken.place in places):
+        for taken in self._lanes.drop(lambda taken: taken.place in places and not taken.leased):
             self._here.discard(taken)
         for taken in mine & self._here:
             if taken.timeout_ms and not taken.leased:
@@ -183,8 +188,9 @@ class Work:
         """Finish what was taken, as long as there is time; cancel the rest; say what came of it."""
         self._crew.call()
         if not await self._until(lambda: not self._here, grace_s):
-            dropped = self._lanes.drop(lambda _: True)
-            running = [taken.name for taken in self._here - set(dropped)]
+            for taken in self._lanes.drop(lambda _: True):
+                self._let_go(taken)
+            running = [taken.name for taken in self._here]
             log.warning("stopped before %d deliveries were done: %s", len(running), ", ".join(running[:5]))
             await self._crew.dismiss()
         self._to_say.set()

@@ -67,10 +67,10 @@ async def test_a_payload_sets_what_the_program_allows(run):
     done = await run("env", env={"DAY": "mon"})
     lines = dict(line.split("=", 1) for line in done.result["stdout"].splitlines())
     assert (lines["DAY"], lines["FIXED"], lines["LIGHTSCHED_ATTEMPT"]) == ("mon", "1", "1")
-    assert lines["LIGHTSCHED_DELIVERY"].endswith("#1")
+    assert lines["LIGHTSCHED_DELIVERY"] == lines["LIGHTSCHED_RUN"] + "#1"
     assert lines.keys() == {
         *("PATH", "LANG", "DAY", "FIXED", "TRACEPARENT"),
-        *(f"LIGHTSCHED_{name}" for name in ("DELIVERY", "ID", "TENANT", "DUE", "ATTEMPT")),
+        *(f"LIGHTSCHED_{name}" for name in ("DELIVERY", "RUN", "ID", "TENANT", "DUE", "ATTEMPT")),
     }
     refused = await run("env", env={"LD_PRELOAD": "x"})
     assert "env does not let a payload set LD_PRELOAD" in refused.error

@@ -65,13 +65,15 @@ class Receiver:
 
 
 @asynccontextmanager
-async def receiver(*hosts, port=0, ssl=None):
-    """One that listens on some addresses, at the same port."""
+async def receiver(*hosts, port=0, ssl=None, island=None):
+    """One that listens on some addresses, at the same port; here, or on an island."""
     receiver = Receiver()
     servers = []
     try:
         for host in hosts or ("127.0.0.1",):
-            listening = await asyncio.start_server(receiver.serve, host, receiver.port or port, ssl=ssl)
+            at = receiver.port or port
+            where = {"host": host, "port": at} if island is None else {"sock": island.open("tcp", host, at)}
+            listening = await asyncio.start_server(receiver.serve, ssl=ssl, **where)
             receiver.port = receiver.port or listening.sockets[0].getsockname()[1]
             servers.append(listening)
         yield receiver

@@ -7,7 +7,7 @@ import msgspec
 import pydantic
 import pytest
 
-from lightsched import Fatal, Retry, Seen, Then, once
+from lightsched import Executor, Fatal, Retry, Seen, Then, once
 from lightsched.event.limits import DEFAULT_LIMITS
 from lightsched.event.report import decode_report
 from lightsched.executor.outcomes import Reporting
@@ -104,6 +104,17 @@ async def test_once_calls_a_function_once_unless_it_failed():
     assert await around(Context, works) == 1
     assert await around(Context, works) is None
     assert calls == ["failed", "worked"]
+
+
+async def test_once_by_run_calls_a_function_for_one_attempt_only():
+    calls = []
+    executor = Executor()
+    executor.middleware(once(Seen(), by="run"))
+    executor.on("*")(lambda payload, context: calls.append(context.attempt))
+    for attempt in (1, 1, 2):
+        await executor.call_for(taken("k", attempt=attempt))()
+    await executor.call_for(taken("k", offset=1))()
+    assert calls == [1, 1]
 
 
 async def test_seen_forgets_the_oldest():

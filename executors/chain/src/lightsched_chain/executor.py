@@ -89,15 +89,15 @@ class Chains:
 
     async def go_on(self, state: State, context: Context) -> Then:
         """Execute `chain.state`."""
+        self._letters.take_in(state.chain, frozenset(state.done))
         try:
             following = advance(state, self._letters.of(state.chain), _now_ms())
         except Failed as error:
-            self._letters.take_in(state.chain, None)
-            running = (stage.name for stage in state.stages if stage.event and stage.name in state.begun)
-            gone = (_stage_gone(state.chain, name) for name in running if name not in state.done)
+            begun = (stage.name for stage in state.stages if stage.event and stage.name in state.begun)
+            left = [name for name in begun if name not in state.done]
+            gone = (one(state.chain, name) for name in left for one in (_stage_gone, _letter_gone))
             return Then(*gone, _end_event(state.chain, _now_ms(), End(error=str(error)), context))
         after = following.state
-        self._letters.take_in(state.chain, None if following.over else frozenset(after.done))
         replies = [stage.name for stage in state.stages if stage.event is not None]
         taken_in = [
             _letter_gone(state.chain, name) for name in replies if name in after.done and name not in state.done
@@ -110,8 +110,9 @@ class Chains:
             *taken_in,
         )
 
-    async def end(self, end: End) -> Any:
+    async def end(self, end: End, context: Context) -> Any:
         """Execute `chain.end`."""
+        self._letters.take_in(context.id, None)
         if end.results is None:
             raise Fatal(end.error or "the chain was not done in time")
         return end.results
@@ -176,8 +177,7 @@ def _letter_gone(chain: str, stage: str) -> EventJson:
 
 def _name(context: Context) -> str:
     """The same for every attempt of a run, and for no other run."""
-    run = context.delivery.rpartition("#")[0]
-    return f"{context.id[:100]}~{blake2b(run.encode(), digest_size=8).hexdigest()}"
+    return f"{context.id[:100]}~{blake2b(context.run.encode(), digest_size=8).hexdigest()}"
 
 
 def _needs_report(context: Context) -> None:

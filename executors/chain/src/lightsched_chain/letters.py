@@ -31,7 +31,10 @@ class Letters:
         return self._letters.get(chain, {})
 
     def take_in(self, chain: str, done: frozenset[str] | None) -> None:
-        """The chain's state has these stages; None: it is over."""
+        """The chain's state, as it was delivered, has these stages; None: the chain is over.
+
+        What an executor makes of a state is no reason to forget a letter: its report may be lost, or be too late.
+        """
         left = {stage: letter for stage, letter in self.of(chain).items() if done is not None and stage not in done}
         if left:
             self._letters[chain] = left

@@ -39,6 +39,7 @@ class State(msgspec.Struct, omit_defaults=True):
     ends_ms: int
     begun: dict[str, int] = {}  # stage → when its event was scheduled, or it began to wait
     done: dict[str, Any] = {}  # stage → its result
+    looks: int = 0  # no two are the same: an event that is scheduled again unchanged, after it fired, does not fire
 
 
 class Failed(Exception):
@@ -85,7 +86,7 @@ def advance(state: State, letters: Mapping[str, Letter], now_ms: int) -> Next:
     if not over and now_ms >= state.ends_ms:
         waiting = ", ".join(stage.name for stage in state.stages if stage.name in begun and stage.name not in done)
         raise Failed(f"the chain was not done in time: it waited for {waiting}")
-    changed = msgspec.structs.replace(state, begun=begun, done=done)
+    changed = msgspec.structs.replace(state, begun=begun, done=done, looks=state.looks + 1)
     if not over and (size := len(msgspec.json.encode(changed))) > LARGEST:
         raise Failed(f"stages and results are {size} bytes, the limit is {LARGEST}: let stages return less")
     return Next(changed, begin, over)

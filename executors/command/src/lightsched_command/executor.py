@@ -127,6 +127,7 @@ def _about(context: Context) -> dict[str, str]:
     """What a program may want to know about its run."""
     return {
         "LIGHTSCHED_DELIVERY": context.delivery,
+        "LIGHTSCHED_RUN": context.run,
         "LIGHTSCHED_ID": context.id,
         "LIGHTSCHED_TENANT": context.tenant,
         "LIGHTSCHED_DUE": format_utc(int(context.due.timestamp() * 1000)),

@@ -52,8 +52,7 @@ class Forwarding:
 
 
 def _event(number: int, rule: Rule, context: Context) -> dict[str, Any]:
-    run = context.delivery.rpartition("#")[0]
-    mark = blake2b(f"{run}/{number}".encode(), digest_size=8).hexdigest()
+    mark = blake2b(f"{context.run}/{number}".encode(), digest_size=8).hexdigest()
     event: dict[str, Any] = {
         "id": f"{context.id[:150]}~{mark}",
         "key": context.key,

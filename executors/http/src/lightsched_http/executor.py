@@ -69,7 +69,7 @@ class Requests:
 
     def _own(self, context: Context, body: bytes, secrets: Sequence[bytes]) -> Mapping[str, str]:
         own = {"user-agent": self._settings.user_agent, "traceparent": context.traceparent}
-        message = message_id(context.delivery)
+        message = message_id(context.run)
         return own | (signed(message, int(time.time()), body, secrets) if secrets else {"webhook-id": message})
 
     def _judged(self, answer: Answer, made: Request) -> dict[str, Any]:

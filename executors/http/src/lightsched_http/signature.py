@@ -27,9 +27,9 @@ def secret(text: str) -> bytes:
     return key
 
 
-def message_id(delivery: str) -> str:
+def message_id(run: str) -> str:
     """One for all attempts of a run; without dots, which separate the parts that are signed."""
-    return delivery.rpartition("#")[0].replace(".", "%2E")
+    return run.replace(".", "%2E")
 
 
 def signed(message: str, timestamp_s: int, body: bytes, secrets: Sequence[bytes]) -> dict[str, str]:
