@@ -24,6 +24,8 @@ _RFC_3339 = re.compile(
 _MS = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCAL_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- what the wall shows, before it has a zone
+_OF_A_DAY = [f"T{hour:02d}:{minute:02d}:" for hour in range(24) for minute in range(60)]
+_OF_A_MINUTE = [f"{second:02d}" for second in range(60)]
 _OF_A_SECOND = [f".{ms:03d}Z" for ms in range(1000)]
 
 
@@ -75,13 +77,15 @@ def _what_is_wrong(text: str) -> str:
 
 def format_utc(ms: int) -> str:
     """As everywhere in the API: `2026-11-16T09:00:00.000Z`."""
-    second, rest = divmod(ms, 1000)
-    return _to_the_second(second) + _OF_A_SECOND[rest]
+    minute, rest = divmod(ms, 60_000)
+    day, minute = divmod(minute, 1440)
+    second, rest = divmod(rest, 1000)
+    return _date(day) + _OF_A_DAY[minute] + _OF_A_MINUTE[second] + _OF_A_SECOND[rest]
 
 
 @lru_cache(maxsize=4096)
-def _to_the_second(second: int) -> str:
-    return (_LOCAL_EPOCH + timedelta(seconds=second)).isoformat(timespec="seconds")
+def _date(day: int) -> str:
+    return (_LOCAL_EPOCH + timedelta(days=day)).date().isoformat()
 
 
 def format_local(ms: int, zone: ZoneInfo) -> str:
