@@ -1,6 +1,7 @@
 """What becomes of functions that block, never end, or do not want to be stopped?"""
 
 import asyncio
+import logging
 import sys
 import threading
 import time
@@ -100,7 +101,8 @@ async def test_what_waits_with_a_heartbeat_is_reported_when_the_executor_stops(p
 
 
 @pytest.mark.parametrize("text", ["/data/\udcff", "\ud800"])
-async def test_an_error_that_is_no_proper_text_is_reported_all_the_same(rest, name, text):
+async def test_an_error_that_is_no_proper_text_is_reported_all_the_same(rest, name, text, caplog):
+    caplog.set_level(logging.CRITICAL, "lightsched")  # what pytest has captured, xdist could not pass on
     executor = rest.executor()
 
     @executor.on("*")
