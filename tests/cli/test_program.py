@@ -85,8 +85,9 @@ def test_ctrl_c_ends_watching_in_peace(client, server, name):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert json.loads(watching.stdout.readline())["id"] == name
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 0
-        assert "Traceback" not in watching.stderr.read()
+        _, said = watching.communicate(timeout=60)
+        assert watching.returncode == 0, said
+        assert "Traceback" not in said
     client.cancel(name)
 
 

@@ -24,15 +24,15 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Show what is delivered, as it happens. Only looks: without --group nobody misses anything."""
-    with connected(context) as client:
-        if group is None:
-            found = client.watch(topic, limit=count, idle=idle)
-        else:
-            found = client.deliveries(topic, group=group, limit=count, idle=idle)
-        try:
+    try:
+        with connected(context) as client:
+            if group is None:
+                found = client.watch(topic, limit=count, idle=idle)
+            else:
+                found = client.deliveries(topic, group=group, limit=count, idle=idle)
             _print(found, topic, as_json=as_json, live=group is None)
-        except KeyboardInterrupt:
-            return
+    except KeyboardInterrupt:
+        return
 
 
 def _print(deliveries: "Iterator[Delivery]", topic: str, *, as_json: bool, live: bool) -> None:

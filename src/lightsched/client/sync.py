@@ -133,9 +133,11 @@ class SyncClient:
         self._wait_for(self._client._finish(together))  # noqa: SLF001 - its other half
 
     def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        working = asyncio.run_coroutine_threadsafe(work, self._loop)
+        working = None
         try:
+            working = asyncio.run_coroutine_threadsafe(work, self._loop)
             return working.result()
         except BaseException:
-            working.cancel()  # such as Ctrl-C, in the middle of waiting
+            if working is not None:
+                working.cancel()  # such as Ctrl-C, in the middle of waiting
             raise
