@@ -130,11 +130,14 @@ class KafkaAdapter:
             taken._broken = True
             taken._local.close()
 
-    async def close(self) -> None:
+    async def close(self, *, tidy: bool = True) -> None:
+        """`tidy`: the broker is there for others too."""
         for log in self.opened:
             for taken in list(log._taken.values()):
                 await taken.close()
             await log.close()
-        async with self.admin() as client:
-            await client.delete_topics([name for name in await client.list_topics() if name.startswith(TOPICS.prefix)])
+        if tidy:
+            async with self.admin() as client:
+                topics = [name for name in await client.list_topics() if name.startswith(TOPICS.prefix)]
+                await client.delete_topics(topics)
         TOPICS.prefix = DEFAULT.prefix
