@@ -233,7 +233,7 @@ class Partition:
         self.dead_letters: list[object] = []  # in this step
         self.seen: Counter = Counter()
         self.seq = 0
-        self.now = self.latest = self.read_until = self.bytes = 0
+        self.now = self.latest = self.read_until = self.heard_until = self.bytes = 0
 
     def fork(self) -> "Partition":
         """A copy that goes its own way."""
@@ -259,6 +259,8 @@ class Partition:
         self.now, self.latest = now, max(self.latest, now)
         commands = [item["timestamp"] for item in inputs if item["topic"] == "events"]
         self.read_until = max(commands, default=0) if unread else now
+        reports = [item["timestamp"] for item in inputs if item["topic"] == "reports"]
+        self.heard_until = max(reports, default=now) if unread else now
         self.delivered, self.answers, self.follows, self.dead_letters, self.outcomes = [], [], [], [], []
         due, waiting, deadlines = self._due_entries(), self._waiting(), self._deadlines()
         self.bytes = 0
@@ -589,9 +591,11 @@ class Partition:
         if run.due > self.now:  # only when the clock was put back, and only what was out before, or is wanted at once
             assert run.attempt or run.hurried, "early"
         topics = event.definition.get("topics") or ["lightsched.deliveries"]
+        payload = payload_of(event.definition)
+        self.bytes += (len(payload) + 600) * len(topics)
         if NOWHERE in topics:
             self.note("undeliverable")
-            self.dead_letters.append(payload_of(event.definition))
+            self.dead_letters.append(payload)
             self._finish(event, run, "FATAL_FAILURE", dead=True)
             return
         run.attempt += 1
@@ -601,9 +605,7 @@ class Partition:
         if run.attempt == 1:
             event.fired += 1
         self.note(f"delivered, overlap {event.overlap}, attempt {'first' if run.attempt == 1 else 'later'}")
-        payload = payload_of(event.definition)
         self.delivered.append(Delivered(event.identity, run.revision, run.due, run.attempt, payload, topics))
-        self.bytes += (len(payload) + 600) * len(topics)
         if event.tracked:
             run.phase = "out"
             run.timeout = milliseconds(event.definition.get("timeout", "5m"))
@@ -680,7 +682,9 @@ class Partition:
             for run in list(event.runs):
                 if run not in event.runs:
                     continue
-                if run.phase == "out" and run.at <= self.now:
+                if run.phase == "out" and run.at <= self.now and run.at > self.heard_until:
+                    self.note("not timed out while reports may be on their way")
+                elif run.phase == "out" and run.at <= self.now:
                     self.note("lease ran out")
                     run.ran_out = True
                     self._fail(event, run, None, "")

@@ -23,6 +23,8 @@ from lightsched.timing import format_utc
 MAX_TRAIL = 20
 CHUNK = 256
 """Definitions are read so many at a time: payloads may be large."""
+_HELD_BYTES = 4 * 1024 * 1024
+"""Of definitions that were read and may be asked for again; beyond that they are let go."""
 
 
 class Draft:
@@ -40,8 +42,11 @@ class Draft:
         self.meta = structs.replace(meta, totals=self.totals, clock_ms=max(meta.clock_ms, now_ms))
         self.step = Step(now_ms, self.meta)
         self.bytes = 0
+        self.runs_dropped = 0  # from the history
         self.read_ms = now_ms  # all commands that were appended before are read
+        self.heard_ms = now_ms  # and all reports, as far as is known: where a step has none, none has arrived
         self._events: dict[Identity, Event] = {}
+        self._held_bytes = 0
         self._flights: dict[str, int] = {}
 
     # reading
@@ -68,9 +73,11 @@ class Draft:
         events, written = self._events, self.step.definitions
         missing = [name for name in dict.fromkeys(identities) if name not in events and name not in written]
         if missing:
+            self._make_room()
             for name, definition in zip(missing, self.view.definitions(missing), strict=True):
                 if definition is not None:
                     events[name] = decoder.decode(definition)
+                    self._held_bytes += len(definition)
 
     def event(self, name: Identity) -> Event:
         """The definition as it is now. Its id, key and tenant are in the identity."""
@@ -80,8 +87,16 @@ class Draft:
             if definition is None:
                 definition = self.view.definitions([name])[0]
             assert definition is not None, f"{parts(name)} has a state and no definition"
+            self._make_room()
             event = self._events[name] = decoder.decode(definition)
+            self._held_bytes += len(definition)
         return event
+
+    def _make_room(self) -> None:
+        """A step may look at thousands of large events, and deliver none of them: it does not hold them all."""
+        if self._held_bytes >= _HELD_BYTES:
+            self._events.clear()
+            self._held_bytes = 0
 
     def in_flight(self, tenant: str) -> int:
         """Runs of a tenant that are delivered and unreported, this step included."""

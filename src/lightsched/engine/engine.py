@@ -8,8 +8,8 @@ A step takes, in this order:
 4. what is due.
 
 Inputs come before the due scan, so a cancel wins if and only if it was read no later than the step that would fire its
-event, and a report that is already there wins over its own timeout. Every part is bounded in count and bytes; what is
-left over is there in the next step (`Step.more`).
+event, and a report that came in time wins over its own timeout, also while it is yet to be read. Every part is bounded
+in count and bytes; what is left over is there in the next step (`Step.more`).
 """
 
 from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ class Engine:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._events = rules.limits.names.events
+        self._events, self._reports = rules.limits.names.events, rules.limits.names.reports
         self._emitter: tuple[bytes, Emitter] = (b"", Emitter(rules.partition, b""))
 
     def step(
@@ -57,7 +57,8 @@ class Engine:
         self._take_inputs(draft, inputs, poison)
         if firing:
             if more_inputs:
-                draft.read_ms = max((each.timestamp_ms for each in inputs if each.topic == self._events), default=0)
+                draft.read_ms = _latest_ms(inputs, self._events, 0)
+                draft.heard_ms = _latest_ms(inputs, self._reports, now_ms)
             leases.run_out(draft)
             slots.release(draft)
             fire_due(draft)
@@ -98,3 +99,8 @@ class Engine:
         if self._emitter[0] != secret:
             self._emitter = (secret, Emitter(self.rules.partition, secret))
         return self._emitter[1]
+
+
+def _latest_ms(inputs: Sequence[Appended], topic: str, otherwise: int) -> int:
+    """When the last of a topic's inputs was appended."""
+    return max((each.timestamp_ms for each in inputs if each.topic == topic), default=otherwise)

@@ -28,7 +28,7 @@ def run_out(draft: Draft) -> None:
 
 
 def _run_out(draft: Draft, name: Identity, state: State) -> None:
-    now_ms = draft.now_ms
+    now_ms, before = draft.now_ms, state
     if state.forget_ms is not None:
         if state.forget_ms <= min(now_ms, draft.read_ms):  # a command that was sent to it finds it
             _forget(draft, name)
@@ -37,11 +37,12 @@ def _run_out(draft: Draft, name: Identity, state: State) -> None:
         run = next((run for run in state.runs if run.seq == seq), None)  # the end of one may drop or move others
         if run is None:
             continue
-        if run.phase is Phase.DELIVERED and run.at_ms <= now_ms:
+        if run.phase is Phase.DELIVERED and run.at_ms <= min(now_ms, draft.heard_ms):  # a report in time is heard
             state = timed_out(draft, name, state, run)
         elif run.phase >= Phase.WAITING and 0 < run.expires_ms <= now_ms:
             state = finish(draft, name, state, run, Signal.EXPIRED, error="it expired while it waited for its turn")
-    draft.put(name, state)
+    if state is not before:
+        draft.put(name, state)
 
 
 def _forget(draft: Draft, name: Identity) -> None:

@@ -5,7 +5,7 @@ when a slot is free (`lightsched.engine.slots`). Whatever else lets a run go (a 
 the end of a pause) makes it due: so no input delivers anything by itself, and deliveries are bounded and in order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from msgspec import structs
@@ -27,6 +27,8 @@ MAX_ERROR_KEPT = 200
 """Characters, of each attempt; of the runs together `MAX_TEXT_KEPT`. The history has the last one in full."""
 MAX_TEXT_KEPT = 20_000
 _RUNS_DROPPED_AT_ONCE = 200
+_RUNS_DROPPED_IN_A_STEP = 5_000
+"""Of all events: thousands that began together have their old runs dropped in the same minute."""
 
 
 class Ended(NamedTuple):
@@ -89,6 +91,7 @@ def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) 
     attempt = run.attempt + 1
     topics = topics_of(draft, name, event)
     delivery = draft.emitter.emit(name, run.revision, run.due_ms, attempt, event, topics, run.timeout_ms)
+    draft.bytes += delivery.size  # also where it goes to the dead letters
     if why := draft.rules.refuse(delivery):
         draft.step.dead_letters.append(
             DeadLetter(
@@ -99,7 +102,6 @@ def deliver(draft: Draft, name: Identity, state: State, event: Event, run: Run) 
         state, ended = record(draft, name, state, run, Signal.GAVE_UP, error=why)
         return state, ended._replace(dead=True)
     draft.step.deliveries.append(delivery)
-    draft.bytes += delivery.size
     signal = Signal.DELIVERED if event.tracked else Signal.DONE
     status = moved(run.status, signal)
     draft.log("deliver", name, run.revision, run.status, status, due=run.due_ms, attempt=attempt, delivery=delivery.id)
@@ -240,13 +242,30 @@ def record(
     executor: str = "",
 ) -> tuple[State, Ended]:
     """Move a run from the event's unfinished ones to its history."""
-    now_ms = draft.now_ms
+    status = _write(draft, name, state, run, signal, error=error, result=result, executor=executor)
+    return _without(draft, name, state, (run,), failures=status is Status.FATAL_FAILURE), Ended(
+        run.revision, signal, status
+    )
+
+
+def _write(
+    draft: Draft,
+    name: Identity,
+    state: State,
+    run: Run,
+    signal: Signal,
+    *,
+    error: str,
+    result: bytes = b"",
+    executor: str = "",
+) -> Status:
+    """A run is over: in the history, on the audit, and not in flight any more. How it ended."""
     status = moved(run.status, signal)
     if run.phase is Phase.DELIVERED:
         draft.flew(name, -1)
     draft.step.runs[name, run.due_ms, run.revision] = FinishedRun(
         status=status,
-        finished_ms=now_ms,
+        finished_ms=draft.now_ms,
         attempt=run.attempt,
         attempts=_closed(state, run, status, executor, error) if run.phase is Phase.DELIVERED else run.attempts,
         error=error,
@@ -255,19 +274,26 @@ def record(
     draft.step.ended.append((name, status, run.due_ms))
     if signal is not Signal.DONE:  # that is one with its delivery, also on the audit
         draft.log("finish", name, run.revision, run.status, status, due=run.due_ms, attempt=run.attempt, reason=error)
-    oldest_ms = run.due_ms if state.oldest_run_ms is None else min(state.oldest_run_ms, run.due_ms)
-    keep_ms = draft.rules.limits.keep_ms
+    return status
+
+
+def _without(draft: Draft, name: Identity, state: State, over: Sequence[Run], *, failures: int = 0) -> State:
+    """The state without runs that are in the history now."""
+    now_ms, keep_ms = draft.now_ms, draft.rules.limits.keep_ms
+    oldest_ms = min(run.due_ms for run in over)
+    if state.oldest_run_ms is not None:
+        oldest_ms = min(oldest_ms, state.oldest_run_ms)
     if oldest_ms < now_ms - keep_ms - keep_ms // 8:
         oldest_ms = _drop_old_runs(draft, name, oldest_ms, now_ms - keep_ms)
-    runs = tuple(other for other in state.runs if other.seq != run.seq)
-    state = structs.replace(
+    gone = {run.seq for run in over}
+    runs = tuple(other for other in state.runs if other.seq not in gone)
+    return structs.replace(
         state,
         runs=runs,
-        failures=state.failures + (status is Status.FATAL_FAILURE),
+        failures=state.failures + failures,
         oldest_run_ms=oldest_ms,
         forget_ms=draft.forget_ms if state.status in FINAL and not runs else state.forget_ms,
     )
-    return state, Ended(run.revision, signal, status)
 
 
 def write_run(draft: Draft, name: Identity, state: State) -> State:
@@ -282,7 +308,10 @@ def write_run(draft: Draft, name: Identity, state: State) -> State:
 
 def _drop_old_runs(draft: Draft, name: Identity, oldest_ms: int, before_ms: int) -> int:
     """History is bounded by retention: forget old runs, and say which may be the oldest now."""
+    if draft.runs_dropped >= _RUNS_DROPPED_IN_A_STEP:
+        return oldest_ms
     old = draft.view.runs_before(name, before_ms, _RUNS_DROPPED_AT_ONCE)
+    draft.runs_dropped += len(old)
     for key in old:
         draft.step.runs.setdefault(key, None)
     return oldest_ms if len(old) == _RUNS_DROPPED_AT_ONCE else before_ms
@@ -290,10 +319,10 @@ def _drop_old_runs(draft: Draft, name: Identity, oldest_ms: int, before_ms: int)
 
 def drop_runs(draft: Draft, name: Identity, state: State, why: str) -> State:
     """Runs that are not out at an executor will not go: cancelled, replaced, or no longer needed."""
-    for run in state.runs:
-        if run.phase is not Phase.DELIVERED:
-            state, _ = record(draft, name, state, run, Signal.CANCELLED, error=why)
-    return state
+    dropped = [run for run in state.runs if run.phase is not Phase.DELIVERED]
+    for run in dropped:
+        _write(draft, name, state, run, Signal.CANCELLED, error=why)
+    return _without(draft, name, state, dropped) if dropped else state
 
 
 def with_run(state: State, run: Run) -> State:

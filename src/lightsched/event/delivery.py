@@ -43,11 +43,12 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     id: str
     topics: tuple[str, ...]
     record: Record
+    own_bytes: int = 0  # of the headers that are the event's own
 
     @property
     def size(self) -> int:
         """Bytes it will take, roughly, on all its topics."""
-        return (len(self.record.value or b"") + 600) * len(self.topics)
+        return (len(self.record.value or b"") + self.own_bytes + 600) * len(self.topics)
 
 
 def delivery_id(name: DeliveryName) -> str:
@@ -128,7 +129,7 @@ class Emitter:
         )
         if timeout_ms:
             headers = (*headers, ("ls_timeout", b"%d" % timeout_ms))
-        own = event.headers
+        own, own_bytes = event.headers, 0
         if "traceparent" not in own:
             trace = mark if attempt == 1 else self._mark(run + b"1")
             headers = (*headers, ("traceparent", b"00-%b-%b-01" % (trace[32:64], mark[64:80])))
@@ -136,8 +137,10 @@ class Emitter:
         if content_type and "content-type" not in own:
             headers = (*headers, ("content-type", content_type))
         if own:
-            headers = (*headers, *((header, text.encode()) for header, text in own.items()))
-        return Delivery(name, due_ms, attempt, delivery.decode(), topics, Record(key, value, headers))
+            encoded = tuple((header, text.encode()) for header, text in own.items())
+            own_bytes = sum(len(header) + len(text) for header, text in encoded)
+            headers = (*headers, *encoded)
+        return Delivery(name, due_ms, attempt, delivery.decode(), topics, Record(key, value, headers), own_bytes)
 
     def _mark(self, delivery: bytes) -> bytes:
         keyed = self._keyed.copy()

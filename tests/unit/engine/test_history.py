@@ -82,6 +82,18 @@ def test_thousands_of_runs_are_forgotten_over_several_steps():
     assert scheduler.view.runs == {}
 
 
+def test_old_runs_of_many_recurrences_are_forgotten_over_several_steps():
+    scheduler = Scheduler(keep="1h")
+    scheduler.post(*({"id": f"e{n}", "cron": "* * * * *"} for n in range(50)))
+    scheduler.at("10:01")
+    for (name, due_ms, revision), run in list(scheduler.view.runs.items()):
+        scheduler.view.runs.update({(name, due_ms + n, revision): run for n in range(1, 200)})
+    steps = [scheduler.jump(f"15:{minute:02}").step() for minute in range(5)]
+    assert {len(step.deliveries) for step in steps} == {50}
+    assert max(len(step.runs) for step in steps) <= 5_300
+    assert len(scheduler.view.runs) == 5 * 50, "only those of the last minutes are left"
+
+
 def test_counters_go_on_over_revisions(scheduler):
     scheduler.post({"id": "e", "every": "1h", "track": True})
     scheduler.at("11:00").report("FATAL_FAILURE")

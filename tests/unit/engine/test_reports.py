@@ -270,3 +270,25 @@ def test_what_follows_from_two_reports_on_one_delivery_is_two_events(scheduler):
         (follow,) = scheduler.steps[-1].follows
         followed.append(follow.record.key)
     assert followed[0] == followed[1] != followed[2]
+
+
+@pytest.mark.parametrize("status", ["PROCESSING", "SUCCESS"])
+def test_a_report_that_came_in_time_wins_over_the_timeout_also_if_it_is_read_later(scheduler, status):
+    scheduler.post({"id": "other", "in": "1m", "track": True}, {"id": "e", "in": "1m", "retry": {"attempts": 2}})
+    other, mine = scheduler.at("10:01").deliveries
+    scheduler.jump("10:05")
+    early, report = scheduler.reported(other, "SUCCESS"), scheduler.reported(mine, status)
+    scheduler.jump("10:07")
+    step = scheduler.engine.step(scheduler.view, [early], scheduler.now_ms, more_inputs=True)
+    scheduler.view.apply(step)
+    assert scheduler.step(report).answers[0].ignored == ""
+    assert scheduler.phases("e") == (["DELIVERED"] if status == "PROCESSING" else [])
+
+
+def test_a_delivery_without_a_report_times_out_although_there_are_always_more_inputs(scheduler):
+    scheduler.post({"id": "other", "in": "1m", "track": True}, {"id": "e", "in": "1m", "retry": {"attempts": 2}})
+    other, _ = scheduler.at("10:01").deliveries
+    scheduler.jump("10:06")
+    for read in ([scheduler.command({"id": "new", "in": "1h"})], [scheduler.reported(other, "SUCCESS")]):
+        step = scheduler.engine.step(scheduler.view, read, scheduler.now_ms, more_inputs=True)
+        assert [line.id for line in step.audit if line.what == "fail"] == ["e"]
