@@ -52,6 +52,12 @@ CHROMIUM = Program(
     variable="LIGHTSCHED_TEST_BROWSER",
 )
 KCAT = Program(("kcat",), package="kcat", what_for="the tests of Kafka alone", variable="LIGHTSCHED_TEST_KCAT")
+OPENSSL = Program(
+    ("openssl",),
+    package="openssl",
+    what_for="the tests of brokers that are secured",
+    variable="LIGHTSCHED_TEST_OPENSSL",
+)
 
 INITDB = Program(
     ("initdb",),
@@ -91,7 +97,7 @@ NPM = _tool("npm", "npm", "for Node")
 CURL = _tool("curl", "curl", "with curl")
 JQ = _tool("jq", "jq", "with curl")
 
-ALL = (CHROMIUM, KCAT, INITDB, COMPOSE, UNSHARE, NSENTER, IP, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
+ALL = (CHROMIUM, KCAT, OPENSSL, INITDB, COMPOSE, UNSHARE, NSENTER, IP, JAVAC, MAVEN, GO, NODE, NPM, CURL, JQ)
 
 
 def _is_there(program: Program) -> bool:

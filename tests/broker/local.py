@@ -14,7 +14,7 @@ from shutil import rmtree
 from types import MappingProxyType
 
 from tests.broker.class_data import class_archive
-from tests.broker.process import COMPILE_LITTLE, HOST, BrokerProcess, free_port
+from tests.broker.process import COMPILE_LITTLE, HOST, BrokerProcess, SecurityProtocol, free_port
 from tests.broker.settings import broker_settings
 
 
@@ -29,19 +29,23 @@ class LocalCluster:
         *,
         for_load: bool = False,
         more: Mapping[str, str] = MappingProxyType({}),
+        secured: Mapping[SecurityProtocol, str] = MappingProxyType({}),
+        users: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Set up and start all of them.
 
         `port` is where the first one listens, any free one if not given. `for_load` is for measuring: they take longer
-        to start, and then do more per second. `more`: settings besides those that all brokers have.
+        to start, and then do more per second. `more`: settings besides those that all brokers have. `secured`: how they
+        listen besides in the clear (see `bootstrap_of`), and the host that they say they are then. `users`: their
+        passwords, for SCRAM-SHA-512.
         """
         self._settings = {**broker_settings(brokers), **more}
         java = (f"-XX:SharedArchiveFile={class_archive()}", *(() if for_load else (COMPILE_LITTLE,)))
         numbers = range(1, brokers + 1)
         ports = [port or free_port(), *(free_port() for _ in numbers[1:])]
-        self.brokers = {n: BrokerProcess(n, folder / str(n), ports[n - 1], java) for n in numbers}
+        self.brokers = {n: BrokerProcess(n, folder / str(n), ports[n - 1], java, secured) for n in numbers}
         try:
-            self._format()
+            self._format(users)
             for broker in self.brokers.values():
                 broker.launch()
             for broker in self.brokers.values():
@@ -53,6 +57,10 @@ class LocalCluster:
     @property
     def bootstrap(self) -> str:
         return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers.values())
+
+    def bootstrap_of(self, protocol: SecurityProtocol) -> str:
+        """Where they listen in this way."""
+        return ",".join(f"{HOST}:{broker.secured_ports[protocol]}" for broker in self.brokers.values())
 
     def start(self, n: int = 1) -> None:
         """Start a broker that was killed or stopped, and wait until it and the running others know each other."""
@@ -82,11 +90,16 @@ class LocalCluster:
             broker.end(signal.SIGKILL)
             rmtree(broker.data, ignore_errors=True)
 
-    def _format(self) -> None:
+    def _format(self, users: Mapping[str, str]) -> None:
         cluster_id = new_cluster_id()
+        known = [f"--add-scram=SCRAM-SHA-512=[name={name},password={word}]" for name, word in users.items()]
         voters = ",".join(broker.voter for broker in self.brokers.values())
         with ThreadPoolExecutor(len(self.brokers)) as pool:
-            list(pool.map(lambda broker: broker.format(cluster_id, voters, self._settings), self.brokers.values()))
+            list(
+                pool.map(
+                    lambda broker: broker.format(cluster_id, voters, self._settings, *known), self.brokers.values()
+                )
+            )
 
 
 def new_cluster_id() -> str:

@@ -12,8 +12,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 from tests.broker import tether
 from tests.broker.download import jars
@@ -27,6 +30,7 @@ PORTS = range(20_000, 30_000)
 JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=INFO")
 # Half the time to start, for a broker that never gets as fast as one under load should be.
 COMPILE_LITTLE = "-XX:TieredStopAtLevel=1"
+SecurityProtocol = Literal["SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
 # A tethered process ends with the thread that started it (see tether.py), so all are started by one that stays.
 _starter = ThreadPoolExecutor(1, thread_name_prefix="starts-brokers")
@@ -48,10 +52,19 @@ def free_port() -> int:
 class BrokerProcess:
     """A broker that runs, or the folder of one that does not at the moment."""
 
-    def __init__(self, n: int, folder: Path, port: int, java: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        n: int,
+        folder: Path,
+        port: int,
+        java: tuple[str, ...],
+        secured: Mapping[SecurityProtocol, str] = MappingProxyType({}),
+    ) -> None:
         self.n = n
         self.folder = folder
         self.port = port
+        self.secured = secured
+        self.secured_ports = {protocol: free_port() for protocol in secured}
         self.controller_port = free_port()
         self.java = java
         self.paused = False
@@ -69,22 +82,26 @@ class BrokerProcess:
         """How the others find its controller."""
         return f"{self.n}@{HOST}:{self.controller_port}"
 
-    def format(self, cluster_id: str, voters: str, settings: dict[str, str]) -> None:
-        """Write the properties, and what a data folder must hold before its first start."""
+    def format(self, cluster_id: str, voters: str, settings: dict[str, str], *more: str) -> None:
+        """Write the properties, and what a data folder must hold before its first start. `more`: for the tool."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        ports = {"PLAINTEXT": self.port, **self.secured_ports}
+        hosts = {"PLAINTEXT": HOST, **self.secured}
+        listeners = ",".join(f"{protocol}://{HOST}:{port}" for protocol, port in ports.items())
+        advertised = ",".join(f"{protocol}://{host}:{ports[protocol]}" for protocol, host in hosts.items())
         where = {
             "process.roles": "broker,controller",
             "node.id": str(self.n),
             "controller.quorum.voters": voters,
-            "listeners": f"PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{self.controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{self.port}",
+            "listeners": f"{listeners},CONTROLLER://{HOST}:{self.controller_port}",
+            "advertised.listeners": advertised,
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self.data),
         }
         self.properties.write_text("".join(f"{name}={value}\n" for name, value in (where | settings).items()))
         tool = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(self.properties))
-        if self._run(COMPILE_LITTLE, *tool).wait():
+        if self._run(COMPILE_LITTLE, *tool, *more).wait():
             raise BrokerFailed(f"broker {self.n} could not be formatted:\n{self._last_words()}")
 
     def launch(self) -> None:

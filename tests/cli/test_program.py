@@ -1,5 +1,7 @@
 """The program as it is typed: what it imports, how it paints, how it ends."""
 
+import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -12,6 +14,7 @@ import pytest
 
 from lightsched import SyncClient
 from lightsched.cli.printing import relative
+from lightsched.cli.serving import _loop_factory
 from tests.cli.conftest import program
 
 OF_A_SERVER = {
@@ -110,3 +113,25 @@ def test_times_by_how_far_away_they_are(seconds, words):
     now = datetime(2026, 11, 16, tzinfo=UTC)
     assert relative(now + timedelta(seconds=seconds), now) == words
     assert relative(None) == "—"
+
+
+def test_a_connection_that_was_given_up_is_nothing_to_complain_of(caplog):
+    """With TLS, uvloop tells of the write that it tries then."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_complain_of_a_closed_connection())
+        assert caplog.records == []
+        runner.get_loop().call_exception_handler({"message": "else", "exception": RuntimeError("any other")})
+    assert [record.message for record in caplog.records] == ["else"]
+
+
+async def _complain_of_a_closed_connection():
+    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.transport.abort()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        with pytest.raises(RuntimeError) as closed:
+            writer.transport.write(b"late")
+    context = {"message": "Fatal error on SSL protocol", "exception": closed.value, "transport": writer.transport}
+    asyncio.get_running_loop().call_exception_handler(context)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tests.conformance import test_security
 from tests.docs import (
     session,
     test_cli,
@@ -37,6 +38,7 @@ RUN = {
     ("docs/files.md", "ndjson"): test_files.test_a_sample_is_good,
     ("docs/files.md", "yaml"): test_files.test_a_sample_is_good,
     ("docs/migrate.md", "python"): test_migrate.test_the_page_is_true,
+    ("docs/secured-kafka.md", "yaml"): test_security.test_an_event_goes_all_the_way_and_back,
     ("docs/shipped-executors.md", "json"): test_shipped_executors.test_the_events_in_the_readmes_can_be_scheduled,
     ("docs/shipped-executors.md", "python"): test_shipped_executors.test_the_program_on_the_page_runs,
     ("docs/shipped-executors.md", "yaml"): test_shipped_executors.test_the_settings_on_the_pages_are_settings,

@@ -11,6 +11,7 @@ these modules, and nothing else of lightsched: names there change only with an e
 | `lightsched.executor` | who acts on deliveries |
 | `lightsched.executor.configured` | an executor that is a program |
 | `lightsched.settings` `lightsched.security` | a program's own settings, in the same manner |
+| `lightsched.reaching` | who has a Kafka client of their own, and wants to say why it cannot connect |
 | `lightsched.timing` `lightsched.errors` | durations and times as in the contract; errors for people |
 | `lightsched.testing` | tests |
 

@@ -19,7 +19,7 @@ LAYERS = [
     {"event"},
     {"engine"},
     {"store"},
-    {"compression"},  # of what goes to Kafka, from wherever
+    {"compression", "reaching"},  # of Kafka, from wherever
     {"log"},
     {"node"},
     {"client"},
@@ -31,7 +31,7 @@ FOR_ALL = {"errors"}  # imported by every layer, imports none
 VERSION = "lightsched.__version__"  # what a node and those above it may take from the public face
 
 KNOWS_ONLY = {
-    "client": {"client", "timing", "event", "compression"},
+    "client": {"client", "timing", "event", "compression", "reaching"},
     "executor": {"executor", "client", "settings", "security", "timing", "event", "compression"},
     "injector": {"injector", "client", "event"},
 }  # what runs where there is no server

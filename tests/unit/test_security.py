@@ -6,6 +6,7 @@ import pytest
 
 from lightsched.client import Kafka
 from lightsched.executor.configured import ExecutorSettings
+from lightsched.node.settings import Settings
 from lightsched.security import SecuritySettings
 from lightsched.settings import BadSettings
 
@@ -40,6 +41,31 @@ def test_a_file_that_is_not_there_or_no_certificate_is_named(tmp_path, which):
             file.write_text(content)
         with pytest.raises(BadSettings, match=f"{file} cannot be used: "):
             SecuritySettings(protocol="SSL", **{which: file}).options()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"protocol": "SASL_SSL"}, "PLAIN needs a username and a password"),
+        ({"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "username": "me"}, "SCRAM-SHA-512 needs a username"),
+        ({"username": "me"}, "username is for a protocol with SASL, and PLAINTEXT is none: set protocol"),
+        ({"protocol": "SSL", "password": "secret"}, "password is for a protocol with SASL, and SSL is none"),
+        ({"ca": "kafka.pem"}, "ca is for a protocol with SSL, and PLAINTEXT is none"),
+        ({"protocol": "SSL", "key": "my.key"}, "key belongs to a certificate: set certificate"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_sent(settings, problem):
+    with pytest.raises(BadSettings, match=rf"kafka\.security: {problem}") as refused:
+        Settings.load(kafka={"security": settings})
+    assert "secret" not in str(refused.value)
+    with pytest.raises(ValueError, match=problem) as refused:
+        SecuritySettings(**settings)
+    assert "secret" not in str(refused.value)
+
+
+def test_kerberos_without_its_library_is_refused():
+    with pytest.raises(BadSettings, match="GSSAPI needs the package gssapi: install it"):
+        SecuritySettings(protocol="SASL_SSL", mechanism="GSSAPI").options()
 
 
 @pytest.mark.parametrize("by_variable", [False, True])

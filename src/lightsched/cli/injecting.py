@@ -48,7 +48,7 @@ def inject(
     tenant: Annotated[str, typer.Option("--tenant", help="Of events that name none.")] = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Schedule all events of a file. Injecting it again changes nothing.
+    """Schedule all events of a file. Injecting it again changes nothing, but for commands and `in`.
 
     With --check every problem is shown with its line, and nothing is injected.
     """

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import asyncio
+
     from lightsched.cli.process import Company
 
 USUAL_FILE = Path("lightsched.yml")
@@ -100,4 +102,17 @@ def _loop_factory() -> Any:
         import uvloop  # noqa: PLC0415 - not on every platform
     except ImportError:
         return asyncio.new_event_loop
-    return uvloop.new_event_loop
+
+    def new_loop() -> asyncio.AbstractEventLoop:
+        loop = uvloop.new_event_loop()
+        loop.set_exception_handler(_complain)
+        return loop
+
+    return new_loop
+
+
+def _complain(loop: "asyncio.AbstractEventLoop", context: dict[str, Any]) -> None:
+    """As usual, but not of a TLS connection that was given up while it was being opened: uvloop calls that fatal."""
+    error = context.get("exception")
+    if not (isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")):
+        loop.default_exception_handler(context)

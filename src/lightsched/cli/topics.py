@@ -21,12 +21,14 @@ def create(
 ) -> None:
     """Create the topics that are missing, and see that all are as they must be."""
     import asyncio  # noqa: PLC0415
+    import logging  # noqa: PLC0415
 
     from lightsched.log.kafka.topics import create_all  # noqa: PLC0415 -- only who asks for it waits for the client
     from lightsched.node.settings import Settings  # noqa: PLC0415
 
     file = USUAL_FILE if config is None and USUAL_FILE.is_file() else config
     kafka = Settings.load(file).kafka
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what it would say is in the error
     created = asyncio.run(
         create_all(kafka.connection("cli"), kafka.names(), kafka.partitions, kafka.replication, kafka.retention)
     )

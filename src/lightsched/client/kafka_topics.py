@@ -9,6 +9,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from lightsched.client.errors import ClientError, NotFound, TooLarge, Unreachable
 from lightsched.client.kafka_place import Kafka
+from lightsched.reaching import NOT_REACHED, why_not_reached
 
 
 async def check_exists(kafka: Kafka, settings: Mapping[str, Any], *topics: str) -> None:
@@ -18,6 +19,9 @@ async def check_exists(kafka: Kafka, settings: Mapping[str, Any], *topics: str) 
         await admin.start()
         request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
         found = (await admin._send_request(request)).to_object()["topics"]  # noqa: SLF001 - as said above
+    except NOT_REACHED as error:
+        why = await why_not_reached(kafka.bootstrap, settings, error)
+        raise Unreachable(f"Kafka cannot be reached at {kafka.bootstrap}: {why}.") from error
     except KafkaError as error:
         raise failed(kafka, error) from error
     finally:

@@ -23,6 +23,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from lightsched.client import ClientError, NotFound, Unreachable
 from lightsched.injector import WHO, Topics
+from lightsched.reaching import NOT_REACHED, why_not_reached
 from lightsched_files.alike import Alike
 from lightsched_files.journal import Position
 from lightsched_files.settings import KafkaSettings
@@ -76,6 +77,9 @@ class Kafka:
                 await self._look_for_topic(admin)
                 await self._start()
                 found = await admin.list_consumer_group_offsets(self._group)
+        except NOT_REACHED as error:
+            why = await why_not_reached(self._settings.bootstrap, self._common, error)
+            raise Unreachable(f"Kafka cannot be reached at {self._settings.bootstrap}: {why}.") from error
         except (KafkaError, TimeoutError) as error:
             raise self._failed(error) from error
         finally:

@@ -11,7 +11,8 @@ from aiokafka.errors import KafkaError
 from lightsched.compression import compress_fast
 from lightsched.event.record import Appended, Record
 from lightsched.log.kafka.connection import Connection
-from lightsched.log.kafka.errors import NothingFetched
+from lightsched.log.kafka.errors import NothingFetched, Unreachable
+from lightsched.reaching import why_not_reached
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +100,11 @@ async def stop_producer(producer: AIOKafkaProducer, name: str) -> None:
 async def stop_consumer(consumer: AIOKafkaConsumer) -> None:
     """Let go of a consumer's connections, whatever the brokers do."""
     await asyncio.gather(asyncio.wait_for(consumer.stop(), _STOP_S), return_exceptions=True)
+
+
+async def unreachable(to: Connection, error: Exception) -> Unreachable:
+    """The error for people, when a client of aiokafka's has not found its brokers."""
+    return Unreachable(bootstrap=to.bootstrap, why=await why_not_reached(to.bootstrap, _common(to, "admin"), error))
 
 
 def appended(record: ConsumerRecord) -> Appended:

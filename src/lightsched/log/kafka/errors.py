@@ -58,4 +58,4 @@ class NoMember(LightschedError):
 
 
 class Unreachable(LightschedError):
-    """Kafka does not answer at {bootstrap}: {why}. Start it, or set kafka.bootstrap."""
+    """Kafka cannot be reached at {bootstrap}: {why}."""

@@ -10,7 +10,7 @@ from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaError
 
 from lightsched.event.delivery import Delivery
 from lightsched.event.record import Appended, Record
@@ -18,10 +18,10 @@ from lightsched.event.topics import Topics
 from lightsched.log.errors import LogClosed, NoSuchPartition, NotRead, PartitionTaken
 from lightsched.log.kafka.appending import Appender, Appending
 from lightsched.log.kafka.atomically import AtomicAppender
-from lightsched.log.kafka.clients import admin, reader
+from lightsched.log.kafka.clients import admin, reader, unreachable
 from lightsched.log.kafka.connection import Connection, Group
 from lightsched.log.kafka.directory import Directory
-from lightsched.log.kafka.errors import NothingFetched, NotMine, Unreachable
+from lightsched.log.kafka.errors import NothingFetched, NotMine
 from lightsched.log.kafka.listener import Listener
 from lightsched.log.kafka.looking import Looking
 from lightsched.log.kafka.membership import Membership
@@ -34,6 +34,7 @@ from lightsched.log.kafka.taking import Taking
 from lightsched.log.kafka.topics import check_room, ensure, wanted
 from lightsched.log.peer import Peer
 from lightsched.log.port import Place
+from lightsched.reaching import NOT_REACHED
 from lightsched.store.rocks import Memory
 
 log = logging.getLogger(__name__)
@@ -124,9 +125,9 @@ class KafkaLog:
         )
         try:
             await opened._start(replication, retention_ms, most_payload, create_topics=create_topics)
-        except KafkaConnectionError as error:
+        except NOT_REACHED as error:
             await opened.close()
-            raise Unreachable(bootstrap=connection.bootstrap, why=error) from error
+            raise await unreachable(connection, error) from error
         except BaseException:
             await opened.close()
             raise

@@ -8,7 +8,6 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
     InvalidTopicError,
-    KafkaConnectionError,
     NoError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
@@ -20,8 +19,10 @@ from aiokafka.protocol.produce import ProduceRequest
 
 from lightsched.event.topics import Topics
 from lightsched.log.kafka.clients import admin as admin_client
+from lightsched.log.kafka.clients import unreachable
 from lightsched.log.kafka.connection import Connection
-from lightsched.log.kafka.errors import TopicsMissing, TopicsWrong, Unreachable
+from lightsched.log.kafka.errors import TopicsMissing, TopicsWrong
+from lightsched.reaching import NOT_REACHED
 
 DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
@@ -211,8 +212,8 @@ async def check_all(connection: Connection, topics: Topics, partitions: int, rep
         await client.start()
         own = wanted(topics, partitions, 0)
         check(own, await describe(client, [topic.name for topic in own]), replication)
-    except KafkaConnectionError as error:
-        raise Unreachable(bootstrap=connection.bootstrap, why=error) from error
+    except NOT_REACHED as error:
+        raise await unreachable(connection, error) from error
     finally:
         await client.close()
 
@@ -226,7 +227,7 @@ async def create_all(
         await client.start()
         own = wanted(topics, partitions, retention_ms)
         return (await ensure(client, own, replication, create_missing=True))[1]
-    except KafkaConnectionError as error:
-        raise Unreachable(bootstrap=connection.bootstrap, why=error) from error
+    except NOT_REACHED as error:
+        raise await unreachable(connection, error) from error
     finally:
         await client.close()
