@@ -91,3 +91,24 @@ def test_a_body_that_is_no_bulk_command_is_refused(api, body):
 def test_a_label_may_be_written_with_a_colon(api, many):
     listed = api.get("/events", params={"tenant": many, "label": "parity:odd", "limit": 1000}).json()
     assert len(listed["events"]) == 300
+
+
+def test_the_tenant_of_the_request_is_the_one_whose_events_are_meant(api, name):
+    other = f"{name}-other"
+    for tenant in (name, other):
+        assert api.post("/events", json={"id": "same", "in": "1h"}, params={"tenant": tenant}).status_code == 201
+    cancel = {"action": "cancel", "filter": {"prefix": "same"}}
+    answer = api.post("/events/bulk", json=cancel, params={"tenant": name})
+    assert answer.json()["outcomes"] == {"CANCELLED": 1}
+    assert statuses(api, name) == {"same": "CANCELLED"}
+    assert statuses(api, other) == {"same": "NOT_STARTED"}
+    for tenant in (other, "*"):
+        cancel["filter"]["tenant"] = tenant
+        problem = is_problem(api.post("/events/bulk", json=cancel, params={"tenant": name}), 400)
+        assert fields_of(problem) == {"filter.tenant"}
+    assert statuses(api, other) == {"same": "NOT_STARTED"}
+
+
+def test_a_parameter_that_a_bulk_command_does_not_know_is_refused(api):
+    cancel = {"action": "cancel", "filter": {}, "dry_run": True}
+    assert fields_of(is_problem(api.post("/events/bulk", json=cancel, params={"tenamt": "x"}), 400)) == {"tenamt"}

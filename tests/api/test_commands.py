@@ -61,3 +61,12 @@ def test_triggering_too_often_at_once_is_429(api, name):
     assert many.status_code == 207
     assert {result["outcome"] for result in many.json()["results"]} == {"TRIGGERED", "QUOTA"}
     is_problem(api.post(f"/events/{name}/trigger"), 429, outcome="QUOTA")
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "trigger"])
+def test_a_command_about_another_revision_is_412_and_changes_nothing(api, name, command):
+    api.post("/events", json={"id": name, "every": "1h"})
+    is_problem(api.post(f"/events/{name}/{command}", headers={"If-Match": '"7"'}), 412)
+    assert api.get(f"/events/{name}").json()["status"] == "NOT_STARTED"
+    assert api.get(f"/events/{name}/runs").json()["runs"] == []
+    assert api.post(f"/events/{name}/{command}", headers={"If-Match": '"1"'}).status_code == 200

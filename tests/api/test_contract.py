@@ -145,7 +145,12 @@ async def commanding(client, node):
         await post(client, {"id": "told", "every": "1h"})
         assert [await command(name, id_) for id_ in ("told", "none", "both")] == [200, 404, 409]
     await post(client, {"id": "told", "every": "1h"})
-    assert await command("cancel", "told", headers={"if-match": "77"}) == 412
+    for name in ("trigger", "pause", "resume", "cancel"):
+        assert await command(name, "told", headers={"if-match": "77"}) == 412
+    for name in ("trigger", "pause", "resume"):
+        key = {"idempotency-key": f"contract-{name}"}
+        assert await command(name, "told", headers=key) == 200
+        assert await command(name, "told", headers=key, json={"reason": "another"}) == 422
     await post(client, {"id": "busy", "every": "1h", "track": True})
     trigger = {"op": "trigger", "id": "busy"}
     assert (await post(client, [trigger] * node.settings.rules(0, 3).active_runs)).status_code == 201

@@ -197,7 +197,7 @@ def test_a_list_is_of_one_tenant_unless_all_are_asked_for(api, listed, name):
     [
         *(({"limit": limit}, "limit") for limit in ("0", "1001", "x", "-1", "1e3", "9" * 5000)),
         *(({"cursor": cursor}, "cursor") for cursor in ("", "x", "eAAAA", "r", "e\0", "ekgE", "e" * 30_000, "eé")),
-        ({"status": "HAPPY"}, "status.0"),
+        ({"status": "HAPPY"}, "status"),
         ({"due_from": "soon"}, "due_from"),
         ({"due_to": "2027-01-01"}, "due_to"),
         ({"label": "red"}, "label"),
@@ -211,7 +211,7 @@ def test_a_parameter_that_makes_no_sense_is_refused(api, parameters, field):
 
 def test_what_is_wrong_with_a_request_is_said_in_words(api):
     assert is_problem(api.get("/events", params={"status": "HAPPY"}), 400)["detail"].startswith(
-        "status.0: is not a known value: use 'NOT_STARTED', 'CLAIMED'"
+        "status: is not a known value: use 'NOT_STARTED', 'CLAIMED'"
     )
     wrong = is_problem(api.post("/events/bulk", json={"action": "explode", "colour": "red"}), 400)["errors"]
     assert {error["field"]: error["message"] for error in wrong} == {
@@ -221,5 +221,5 @@ def test_what_is_wrong_with_a_request_is_said_in_words(api):
     }
     assert "see that it matches ^[0-9]" in is_problem(api.post("/dead-letters/none/redrive"), 400)["detail"]
     assert is_problem(api.post("/events", content="{"), 400)["detail"] == (
-        "The event is not valid JSON (input data was truncated): send one JSON object"
+        "The event is not valid JSON (it is empty, or ends too early): send one JSON object"
     )

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.api.conftest import ON_BOTH_LOGS, fields_of, is_problem, started
+from tests.api.conftest import ON_BOTH_LOGS, eventually, fields_of, is_problem, started
 
 FAR = "2027-01-01T00:00:00Z"
 
@@ -106,3 +106,15 @@ def test_commands_about_one_event_under_one_key_are_all_carried_out(api, name):
     for _ in range(2):
         outcomes = [result["outcome"] for result in post(api, body, name).json()["results"]]
         assert outcomes == ["SCHEDULED", "PAUSED", "RESUMED"]
+
+
+@ON_BOTH_LOGS
+def test_a_trigger_with_a_key_runs_an_event_once(api, name):
+    api.post("/events", json={"id": name, "every": "1h"})
+    trigger = f"/events/{name}/trigger"
+    first, again = [api.post(trigger, headers={"Idempotency-Key": "now"}) for _ in range(2)]
+    assert [(each.status_code, each.json()["outcome"]) for each in (first, again)] == [(200, "TRIGGERED")] * 2
+    is_problem(api.post(trigger, headers={"Idempotency-Key": "now"}, json={"reason": "another"}), 422)
+    is_problem(api.post(f"/events/{name}/pause", headers={"Idempotency-Key": "now"}), 422)
+    api.post(trigger)
+    eventually(lambda: len(api.get(f"/events/{name}/runs").json()["runs"]) == 2)

@@ -43,6 +43,16 @@ def test_the_metrics_of_the_contract_are_there(api, name):
         assert sum(sample.value for sample in found[metric] if sample.name.endswith("_count")) > 0, metric
 
 
+def test_commands_that_make_no_sense_are_counted_too(api):
+    def refused():
+        return sum(each.value for each in metrics_of(api)["commands_total"] if each.labels.get("outcome") == "INVALID")
+
+    before = refused()
+    api.post("/events", json={"in": "soon"})
+    api.post("/events", json=[{"in": "soon"}, {"at": 1.5}])
+    assert refused() >= before + 3
+
+
 def _counted(found, metric, tenant):
     samples = [sample for sample in found[metric] if sample.name.endswith("_total")]
     return sum(sample.value for sample in samples if sample.labels["tenant"] == tenant)

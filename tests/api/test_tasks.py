@@ -45,9 +45,9 @@ def test_a_task_is_an_event_of_its_user(api, name, schedule, recurring, field):
     [
         (task("u", "30 9 * * *"), "is_recurring"),
         (task("u", "2027-01-01T00:00:00Z", recurring=True), "schedule"),
-        (task("u", "whenever"), "at"),
-        (task("u", "1 2 3 4 x", recurring=True), "cron"),
-        (task("NOT OK", "2h"), "tenant"),
+        (task("u", "whenever"), "schedule"),
+        (task("u", "1 2 3 4 x", recurring=True), "schedule"),
+        (task("NOT OK", "2h"), "user_id"),
         (task("u", "2h", colour="red"), "colour"),
         ({"user_id": "u", "schedule": "2h"}, "task_blob"),
         (task("u", ["2h"]), "schedule"),

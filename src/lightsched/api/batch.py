@@ -55,6 +55,7 @@ class Batch:
     def refuse(self, index: int, error: InvalidEvent) -> None:
         """One that makes no sense."""
         self._count += 1
+        self._face.node.metrics.refuse()
         self._refused[index] = error
 
     def _hand_over(self) -> None:

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from lightsched.api.complaints import problems_of
 from lightsched.api.problem import INVALID, TOO_LARGE, Refusal, invalid_field
+from lightsched.event.words import why_not_json
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -95,7 +96,7 @@ def elements(body: bytes, most_bytes: int) -> Iterator[Item]:
         else:
             yield from _one_by_one(body, most_bytes)
     except msgspec.DecodeError as error:
-        raise Refusal(INVALID, f"The body is not valid JSON: {error}. Send an array of events.") from None
+        raise Refusal(INVALID, f"The body is not valid JSON: {why_not_json(error)}. Send an array of events.") from None
     except RecursionError:
         raise Refusal(INVALID, "The body is nested too deeply: flatten the payloads.") from None
 

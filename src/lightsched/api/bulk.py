@@ -18,8 +18,9 @@ from lightsched.api.documents import body_of, described, refusals
 from lightsched.api.elsewhere import read_everywhere
 from lightsched.api.face import Face, Running
 from lightsched.api.listing import Filter, Listed, Page, merged, page_of, position
-from lightsched.api.parameters import BASE
+from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.prepare import record_of
+from lightsched.api.problem import invalid_field
 from lightsched.api.shapes import Counts, answer
 from lightsched.engine.state import State
 from lightsched.engine.step import Answer
@@ -54,6 +55,18 @@ class Bulk(BaseModel):
     cursor: Annotated[str | None, Field(description="Of the answer before, to go on from there")] = None
 
 
+class OfTenant(Parameters):
+    """Whose events, if the filter does not say it."""
+
+    tenant: Annotated[
+        str | None,
+        Field(
+            description="The tenant, where the filter names none; one that names another is refused",
+            examples=["default"],
+        ),
+    ] = None
+
+
 @router.post(
     "/events/bulk",
     operation_id="bulk",
@@ -66,19 +79,20 @@ class Bulk(BaseModel):
         Bulk, {"action": "pause", "filter": {"label": ["team=blue"]}, "dry_run": True, "reason": "maintenance"}
     ),
 )
-async def bulk(face: Running, request: Request) -> Response:
+async def bulk(face: Running, request: Request, whose: Annotated[OfTenant, Query()]) -> Response:
     """Each event that matches gets the command, with its own outcome. A dry run only counts.
 
     With a cursor in the answer there is more to do: send the same again, with the cursor.
     """
     asked = await read_model(request, Bulk)
-    status = asked.filter.status or tuple(status for status in Status if status not in FINAL)
+    which = _meant(asked.filter, whose.tenant)
+    status = which.status or tuple(status for status in Status if status not in FINAL)
     until = monotonic() + LASTS_S
     counts = Counts(matched=0, outcomes={}, unknown=0, dry_run=asked.dry_run, cursor=asked.cursor)
     outcomes: Counter[Outcome] = Counter()
     while True:
         try:
-            page = await _next_page(face, asked.filter.model_copy(update={"status": status}), counts.cursor)
+            page = await _next_page(face, which.model_copy(update={"status": status}), counts.cursor)
             found = [] if asked.dry_run else list(page.items)
             came = await _carry_out(face, Op(asked.action), found, asked.reason)
         except LightschedError:
@@ -93,6 +107,17 @@ async def bulk(face: Running, request: Request) -> Response:
             break
     counts.outcomes = dict(outcomes)
     return answer(counts)
+
+
+def _meant(which: Filter, tenant: str | None) -> Filter:
+    """The filter, for the tenant of the request."""
+    if tenant is None or which.tenant == tenant:
+        return which
+    if "tenant" in which.model_fields_set:
+        raise invalid_field(
+            "filter.tenant", f"is `{which.tenant[:80]}`, but the request is for `{tenant[:80]}`: send one"
+        )
+    return which.model_copy(update={"tenant": tenant})
 
 
 async def _next_page(face: Face, which: Filter, cursor: str | None) -> Page:

@@ -3,14 +3,15 @@
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from lightsched.api.body import read_body
 from lightsched.api.documents import WHY_BODY, described, refusals
 from lightsched.api.face import Face, Running
+from lightsched.api.once import once_of
 from lightsched.api.outcomes import outcome_response
-from lightsched.api.parameters import BASE, EventId, IfMatch, Which, revision_of
+from lightsched.api.parameters import BASE, EventId, IdempotencyKey, IfMatch, Which, revision_of
 from lightsched.api.prepare import record_of
 from lightsched.api.shapes import Result, Why
 from lightsched.api.target import not_found, target_of
@@ -36,48 +37,74 @@ class WhichAndWhy(Which):
     reason: Annotated[str, Field(max_length=1000, description="Why, for the audit and for `explain`")] = ""
 
 
+class Conditions:
+    """On what a command depends: that nothing has changed since, and that it was not carried out before."""
+
+    def __init__(self, if_match: IfMatch = None, idempotency_key: IdempotencyKey = None) -> None:
+        self.revision = revision_of(if_match)
+        self.key = (idempotency_key or "").encode("latin-1")
+
+
 @router.delete("", operation_id="cancel", summary="Cancel an event", responses=_RESPONSES | refusals(412))
 async def cancel(
     id: EventId, face: Running, which: Annotated[WhichAndWhy, Query()], if_match: IfMatch = None
 ) -> Response:
     """It fires no more. A one-shot that is out at an executor, or is over: 409 with the outcome `TOO_LATE`."""
-    return await _command(face, Op.CANCEL, id, which, which.reason, revision=revision_of(if_match))
+    return await _command(face, Op.CANCEL, id, which, which.reason, given=Conditions(if_match))
 
 
 @router.post(
     "/pause",
     operation_id="pause",
     summary="Pause an event",
-    responses=_RESPONSES | refusals(413),
+    responses=_RESPONSES | refusals(412, 413, 422),
     openapi_extra={"requestBody": WHY_BODY},
 )
-async def pause(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
+async def pause(
+    id: EventId,
+    face: Running,
+    which: Annotated[Which, Query()],
+    request: Request,
+    given: Annotated[Conditions, Depends()],
+) -> Response:
     """Nothing is delivered until it is resumed; what is out goes on."""
-    return await _command(face, Op.PAUSE, id, which, await _reason(request))
+    return await _command(face, Op.PAUSE, id, which, await _reason(request), given=given)
 
 
 @router.post(
     "/resume",
     operation_id="resume",
     summary="Resume an event",
-    responses=_RESPONSES | refusals(413),
+    responses=_RESPONSES | refusals(412, 413, 422),
     openapi_extra={"requestBody": WHY_BODY},
 )
-async def resume(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
+async def resume(
+    id: EventId,
+    face: Running,
+    which: Annotated[Which, Query()],
+    request: Request,
+    given: Annotated[Conditions, Depends()],
+) -> Response:
     """It goes on; `catch_up` says what becomes of the occurrences that were missed."""
-    return await _command(face, Op.RESUME, id, which, await _reason(request))
+    return await _command(face, Op.RESUME, id, which, await _reason(request), given=given)
 
 
 @router.post(
     "/trigger",
     operation_id="trigger",
     summary="Run an event now",
-    responses=_RESPONSES | refusals(413, 429),
+    responses=_RESPONSES | refusals(412, 413, 422, 429),
     openapi_extra={"requestBody": WHY_BODY},
 )
-async def trigger(id: EventId, face: Running, which: Annotated[Which, Query()], request: Request) -> Response:
+async def trigger(
+    id: EventId,
+    face: Running,
+    which: Annotated[Which, Query()],
+    request: Request,
+    given: Annotated[Conditions, Depends()],
+) -> Response:
     """A recurrence runs once more and its schedule stays; a one-shot runs now instead of later."""
-    return await _command(face, Op.TRIGGER, id, which, await _reason(request))
+    return await _command(face, Op.TRIGGER, id, which, await _reason(request), given=given)
 
 
 async def _reason(request: Request) -> str:
@@ -91,11 +118,12 @@ async def _reason(request: Request) -> str:
         raise refused(error, ("reason",), {}) from None
 
 
-async def _command(face: Face, op: Op, id: str, which: Which, reason: str, *, revision: int | None = None) -> Response:
+async def _command(face: Face, op: Op, id: str, which: Which, reason: str, *, given: Conditions) -> Response:
     target = await target_of(face, id, which.tenant, which.key)
-    event = Event(op=op, id=target.id, key=target.key, tenant=target.tenant, reason=reason, if_revision=revision)
+    event = Event(op=op, id=target.id, key=target.key, tenant=target.tenant, reason=reason, if_revision=given.revision)
     check(event, face.limits, face.now_ms)
-    result = await face.commands.submit(face.home(event), record_of(event))
+    once = once_of(given.key, f"{op} {reason}".encode())
+    result = await face.commands.submit(face.home(event), record_of(event, once))
     if result.outcome is Outcome.NOT_FOUND:
         raise not_found(target)
     return outcome_response(target.id, target.tenant, result)

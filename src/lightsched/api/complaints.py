@@ -1,6 +1,6 @@
 """How does pydantic's complaint read to a person? Field first, then what was wrong and what to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lightsched.event.errors import Problem
@@ -11,8 +11,12 @@ _MOST_NAME = 80
 
 def problems_of(errors: Iterable[Mapping[str, Any]], what: str, skip: int = 0) -> list[Problem]:
     """The first of pydantic's errors. `what`: a parameter or a field; `skip`: how much of a place is not its name."""
-    problems = [Problem(".".join(map(str, each["loc"][skip:]))[:_MOST_NAME], _words(each, what)) for each in errors]
-    return problems[:_MOST]
+    return [Problem(_name(each["loc"][skip:]), _words(each, what)) for each in errors][:_MOST]
+
+
+def _name(place: Sequence[str | int]) -> str:
+    """Where it stands; which of several values it is goes without saying."""
+    return ".".join(map(str, place[:-1] if place and isinstance(place[-1], int) else place))[:_MOST_NAME]
 
 
 def _words(error: Mapping[str, Any], what: str) -> str:
@@ -27,7 +31,9 @@ def _words(error: Mapping[str, Any], what: str) -> str:
         case "string_pattern_mismatch":
             return f"is not written as it must be: see that it matches {given['pattern']}"
         case "json_invalid":
-            return f"is not valid JSON ({given['error']}): send a JSON object"
+            why = str(given["error"])
+            why = "it is empty, or ends too early" if why.startswith("EOF") else why
+            return f"is not valid JSON ({why}): send a JSON object"
         case _:
             text = str(error["msg"])
             return text[:1].lower() + text[1:]

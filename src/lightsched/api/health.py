@@ -77,7 +77,7 @@ async def get_partitions(face: Running) -> Response:
             owner=face.settings.node_id,
             standbys=[],
             pending=worker.partition.store.pending(),
-            next_due=shown_time(worker.partition.store.next_due_ms()),
+            next_due=shown_time(worker.partition.store.fires_next_ms()),
             lag=worker.partition.lag,
             steps=worker.partition.store.meta.step,
             clock_trusted=worker.guard.trusted,

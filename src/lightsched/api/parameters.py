@@ -17,6 +17,15 @@ IfMatch = Annotated[
     str | None,
     Header(description="Only if the event has this revision: the `ETag` of an answer, or `*`", examples=['"1"']),
 ]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        description="The same request with the same key is carried out once and answered again; for something else it "
+        "is refused",
+        max_length=255,
+        examples=["order-42-reminder"],
+    ),
+]
 _REVISION = re.compile(r'(?:W/)?"?([0-9]{1,9})"?')
 
 

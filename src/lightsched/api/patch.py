@@ -27,6 +27,7 @@ from lightsched.event.command import decode
 from lightsched.event.identity import identity
 from lightsched.event.model import Event
 from lightsched.event.schema import SCHEDULES
+from lightsched.event.words import why_not_json
 
 router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
@@ -105,7 +106,7 @@ def _read(body: bytes) -> _Patch:
         changes = _object(body)
         reason = _text(changes.pop("reason")) if "reason" in changes else ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        detail = f"The body is no merge patch ({error}): send a JSON object with the fields to change."
+        detail = f"The body is no merge patch ({why_not_json(error)}): send a JSON object with the fields to change."
         raise Refusal(INVALID, detail) from None
     for name in _NOT_TO_CHANGE:
         if name in changes:

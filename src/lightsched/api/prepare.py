@@ -12,10 +12,10 @@ from lightsched.event.command import WHO, decode
 from lightsched.event.errors import invalid
 from lightsched.event.identity import identity
 from lightsched.event.model import Event, Op, encoder
-from lightsched.event.record import Record
+from lightsched.event.record import Headers, Record
 from lightsched.event.tenant import DEFAULT_TENANT, fill_in, key_of
 
-REST: tuple[tuple[str, bytes], ...] = ((WHO, b"rest"),)
+REST: Headers = ((WHO, b"rest"),)
 """Who asked, on the audit."""
 
 _YES_OR_NO = {"true": True, "1": True, "false": False, "0": False}
@@ -85,15 +85,15 @@ def prepare(face: Face, raw: bytes, asked: Asked, now_ms: int, index: int = 0) -
         event.tenant,
         event.op,
         face.home(event),
-        Record(
-            event.key.encode(),
-            value,
-            REST if once is None else (*REST, once.header(index, identity(event.tenant, event.key, event.id))),
-        ),
+        Record(event.key.encode(), value, _headers(event, once, index)),
         event.on_conflict == "reject" or event.if_revision is not None,
     )
 
 
-def record_of(event: Event) -> Record:
+def record_of(event: Event, once: Once | None = None) -> Record:
     """A command about an event, as a record."""
-    return Record(event.key.encode(), encoder.encode(event), REST)
+    return Record(event.key.encode(), encoder.encode(event), _headers(event, once))
+
+
+def _headers(event: Event, once: Once | None, index: int = 0) -> Headers:
+    return REST if once is None else (*REST, once.header(index, identity(event.tenant, event.key, event.id)))

@@ -82,6 +82,7 @@ async def _one(face: Face, body: bytes, asked: Asked) -> Response:
     try:
         prepared = prepare(face, body, asked, face.now_ms)
     except InvalidEvent as error:
+        face.node.metrics.refuse()
         kind = TOO_LARGE if _is_too_large(face, body, error) else INVALID
         detail = f"{error}" if error.problems[0].field else f"The event {error}"
         raise Refusal(kind, detail, error.problems, outcome=Outcome.INVALID) from None

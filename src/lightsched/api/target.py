@@ -45,7 +45,9 @@ async def target_of(face: Face, id: str, tenant: str, key: str | None) -> Target
         named = ", ".join(f"`{known}`" for known in keys[:10])
         count = f"{len(keys)}" if len(keys) < MOST_KEYS else f"{MOST_KEYS} or more"
         raise Refusal(
-            AMBIGUOUS, f"{count} events have this id, under the keys {named}: add ?key=.", keys=keys[:MOST_KEYS]
+            AMBIGUOUS,
+            f"{count} events have this id, under the keys {named}: say which with `key`.",
+            keys=keys[:MOST_KEYS],
         )
     return Target(tenant, keys[0] if keys else id, id)
 

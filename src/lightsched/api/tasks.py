@@ -13,7 +13,7 @@ from pydantic import Field
 from lightsched.api.body import read_body
 from lightsched.api.documents import TASK_BODY, described, refusals
 from lightsched.api.events import events_page
-from lightsched.api.face import Running
+from lightsched.api.face import Face, Running
 from lightsched.api.listing import MOST_LISTED, Listed
 from lightsched.api.outcomes import refuse_outcome
 from lightsched.api.parameters import BASE, Parameters
@@ -24,6 +24,7 @@ from lightsched.api.shown import shown_time
 from lightsched.api.target import found, not_found, target_of
 from lightsched.engine.state import next_ms
 from lightsched.event.check import check
+from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.event.model import Event, Op
 from lightsched.event.status import Outcome
 from lightsched.event.words import refused
@@ -33,6 +34,8 @@ router = APIRouter(prefix=BASE, tags=["tasks"])
 
 _decode = msgspec.json.Decoder(NewTask).decode
 _CRON_FIELDS = (5, 6)
+_FIELDS = {"tenant": "user_id", "payload": "task_blob"} | dict.fromkeys(("at", "in", "cron", "every"), "schedule")
+"""What an event's fields are called here."""
 
 
 class WhichTask(Parameters):
@@ -72,10 +75,20 @@ async def schedule_task(face: Running, request: Request) -> Response:
         raise refused(error, NewTask.__struct_fields__, {}) from None
     event = Event(tenant=task.user_id, payload=Raw(task.task_blob), **_schedule(task))
     event.id = event.key = face.ids.next(face.now_ms)
-    check(event, face.limits, face.now_ms)
+    _check(event, face)
     result = await face.commands.submit(face.home(event), record_of(event))
     refuse_outcome(result)
     return answer(TaskId(event.id), 202 if result.outcome is Outcome.FORWARDED else 201)
+
+
+def _check(event: Event, face: Face) -> None:
+    """As an event, in the words of a task."""
+    try:
+        check(event, face.limits, face.now_ms)
+    except InvalidEvent as error:
+        raise InvalidEvent(
+            [Problem(_FIELDS.get(each.field, each.field), each.message) for each in error.problems]
+        ) from None
 
 
 def _schedule(task: NewTask) -> dict[str, Any]:
@@ -83,7 +96,9 @@ def _schedule(task: NewTask) -> dict[str, Any]:
     text, recurring = task.schedule, task.is_recurring
     if isinstance(text, str) and (text.startswith("@") or len(text.split()) in _CRON_FIELDS):
         if not recurring:
-            raise invalid_field("is_recurring", "is false, but a cron expression recurs: send true, or a time")
+            raise invalid_field(
+                "is_recurring", "is false or missing, but a cron expression recurs: send true, or a time"
+            )
         return {"cron": text}
     try:
         parse_duration(str(text) if isinstance(text, str) else "")

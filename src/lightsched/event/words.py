@@ -43,8 +43,15 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
         return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
     if match := _RANGE.fullmatch(text):
         return invalid(match["path"] or "", "is too large a number: give a smaller one")
-    text = text.removeprefix("JSON is malformed: ")
-    return invalid("", f"is not valid JSON ({text[:1].lower()}{text[1:]}): send one JSON object")
+    return invalid("", f"is not valid JSON ({why_not_json(error)}): send one JSON object")
+
+
+def why_not_json(error: Exception) -> str:
+    """A decoder's complaint about text that is no JSON."""
+    text = str(error).removeprefix("JSON is malformed: ")
+    if text == "Input data was truncated":
+        return "it is empty, or ends too early"
+    return text[:1].lower() + text[1:]
 
 
 def _join(path: str | None, name: str) -> str:

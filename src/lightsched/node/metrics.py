@@ -12,7 +12,7 @@ from prometheus_client.utils import floatToGoString
 
 from lightsched.engine.step import Step
 from lightsched.event.identity import Identity
-from lightsched.event.status import Status
+from lightsched.event.status import Outcome, Status
 from lightsched.log.errors import Fenced
 from lightsched.log.port import Partition
 from lightsched.node.guard import ClockGuard
@@ -135,6 +135,10 @@ class Metrics:
         if fresh:
             self._clock_errors_seen[partition] = guard.errors
             self.clock_errors.labels(partition).inc(fresh)
+
+    def refuse(self) -> None:
+        """A command made no sense, and was not even appended."""
+        self.commands.labels("", Outcome.INVALID).inc()
 
     def _count_answers(self, step: Step) -> None:
         answers = Tally([(_tenant(answer.identity), answer.outcome, answer.ignored) for answer in step.answers])

@@ -45,13 +45,18 @@ class Heads:
         ]
         self.leases = Cursor(leases, partition_key(partition), partition_end(partition), lows[-1])
 
+    def due_ms(self) -> int | None:
+        """The time of the first entry of `due`."""
+        heads = (cursor.head() for cursor in self.due)
+        return min((parse_due(head)[1] for head in heads if head != EMPTY), default=None)
+
     def next_ms(self) -> int | None:
         """The time of the first entry of all."""
-        times = [parse_due(head)[1] for head in (cursor.head() for cursor in self.due) if head != EMPTY]
-        deadline = self.leases.head()
-        if deadline != EMPTY:
-            times.append(parse_lease(deadline))
-        return min(times, default=None)
+        due_ms, deadline = self.due_ms(), self.leases.head()
+        if deadline == EMPTY:
+            return due_ms
+        deadline_ms = parse_lease(deadline)
+        return deadline_ms if due_ms is None else min(due_ms, deadline_ms)
 
     def due_until(self, until_ms: int, limit: int, states: dict[Identity, State]) -> list[Entry]:
         """Entries with due ≤ until, in firing order: priority, due, arrival. The states that they hold are added."""

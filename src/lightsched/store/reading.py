@@ -153,6 +153,10 @@ class Reading:
         """When there is something to do next: an entry of the due index, or a deadline."""
         return self._heads.next_ms()
 
+    def fires_next_ms(self) -> int | None:
+        """When something fires next."""
+        return self._heads.due_ms()
+
     def soonest(self, start: Place, limit: int) -> list[Entry]:
         """Entries of the due index from a place on, in the order of time: due, priority, arrival."""
         return self._heads.soonest(self._family[DUE], start, limit)

@@ -120,6 +120,7 @@ def test_the_next_thing_to_do_may_be_a_deadline(store, rocks):
     run = make_run(2, Phase.DELIVERED, NOW_MS + 7)
     write(store, rocks, {EVENT: make_state(1, NOW_MS + 9, runs=(run,))})
     assert store.next_due_ms() == NOW_MS + 7
+    assert store.fires_next_ms() == NOW_MS + 9
     assert store.leases(NOW_MS + 6, 10) == []
     assert store.leases(NOW_MS + 7, 10) == [EVENT]
 

@@ -105,7 +105,9 @@ function showForecast(minutes) {
     }),
   );
   const total = minutes.reduce((sum, minute) => sum + minute.pending, 0);
-  byId("forecast-text").textContent = `${number.format(total)} due in the next 60 minutes, at most ${number.format(most)} a minute`;
+  byId("forecast-text").textContent = total
+    ? `${number.format(total)} due, at most ${number.format(most)} a minute (recurrences count once)`
+    : "nothing is due in the next 60 minutes";
 }
 
 function showRecent(deliveries) {
