@@ -6,6 +6,7 @@ than the server does, and the machine has two cores for both.
 
 import asyncio
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from lightsched.event.model import decoder
 
 CONNECTIONS = 16
 NDJSON_LINES = 5_000
+ROUNDS = 5
 EMPTY = """
 import sys, uvicorn
 from fastapi import FastAPI, Request, Response
@@ -53,23 +55,39 @@ class Rates(NamedTuple):
 
 
 def measure(path: Path, singles: int, lines: int) -> Rates:
-    """All rates; the bounds in the same run."""
-    server = Server(path)
-    empty = subprocess.Popen([sys.executable, "-c", EMPTY, str(server.port)])
+    """All rates: medians of rounds in which everybody has a turn, so that a noisy minute is noisy for all."""
+    server, bound = Server(path), Server(path)
+    empty = subprocess.Popen([sys.executable, "-c", EMPTY, str(bound.port)])
+    rounds: list[Rates] = []
     try:
-        wait_until_ready(server.url, empty)
-        limit = _single(server.port, empty.pid, singles)
+        wait_until_ready(bound.url, empty)
+        server.start()
+        assert server.process is not None
+        pid = server.process.pid
+        _single(bound.port, empty.pid, singles // ROUNDS)  # warm-up
+        _single(server.port, pid, singles // ROUNDS)
+        for _ in range(ROUNDS):
+            limit = _single(bound.port, empty.pid, singles // ROUNDS)
+            single = _single(server.port, pid, singles // ROUNDS)
+            rounds.append(Rates(limit, single, *_ndjson(server.port, pid, lines // ROUNDS)))
     finally:
         empty.terminate()
         empty.wait()
-    server.start()
-    assert server.process is not None
-    single = _single(server.port, server.process.pid, singles)
-    bodies = [b"\n".join(batch) for batch in batches(_events("n", lines), NDJSON_LINES)]
+        if server.process is not None:
+            server.stop()
+    return Rates(*(_median([each[which] for each in rounds]) for which in range(len(Rates._fields))))
+
+
+def _median(rates: list[Rate]) -> Rate:
+    return Rate(*(statistics.median(each) for each in zip(*rates, strict=True)))
+
+
+def _ndjson(port: int, pid: int, count: int) -> tuple[Rate, Rate]:
+    """The server's, and that of decoding the same lines."""
+    bodies = [b"\n".join(batch) for batch in batches(_events("n", count), NDJSON_LINES)]
     requests = [[_request(body, "application/x-ndjson")] for body in bodies]
-    ndjson = _rate(server.process.pid, lines, lambda: asyncio.run(_post_all(server.port, requests, at_once=2)))
-    server.stop()
-    return Rates(limit, single, ndjson, _rate(os.getpid(), lines, lambda: _decode_all(bodies)))
+    posted = _rate(pid, count, lambda: asyncio.run(_post_all(port, requests, at_once=2)))
+    return posted, _rate(os.getpid(), count, lambda: _decode_all(bodies))
 
 
 def _single(port: int, pid: int, count: int) -> Rate:

@@ -52,7 +52,7 @@ def main() -> None:
         if "lateness" in options.only:
             _lateness(folder, fire / 2, 20 if scale == 1 else 5, rows)
         if "rest" in options.only:
-            _rest(folder, 10_000 // scale, 200_000 // scale, rows)
+            _rest(folder, 20_000 // scale, 300_000 // scale, rows)
         if "history" in options.only:
             _history(folder, 1_000_000 // scale, 100_000 // scale, rows)
         if "pending" in options.only:
