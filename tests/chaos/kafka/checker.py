@@ -81,7 +81,7 @@ async def check(bootstrap: str, prefix: str, partitions: int, told: Mapping[str,
     narrow = await read_all(bootstrap, f"{prefix}narrow", partitions)
     dead = await read_all(bootstrap, f"{prefix}dead-letter", partitions)
     audit = [
-        json.loads(line)
+        json.loads(line) | {"step": (record.partition, record.offset), "step_ms": record.timestamp}
         for record in await read_all(bootstrap, f"{prefix}audit", partitions)
         for line in record.value.splitlines()
         if line
@@ -268,15 +268,28 @@ def _tracked(verdict: Verdict, audit: list[dict]) -> None:
 
 
 def _order(verdict: Verdict, inputs: list[ConsumerRecord], audit: list[dict], deliveries: list[ConsumerRecord]) -> None:
-    """Per key and priority in the order of their times, where all was known long before."""
-    touched = Counter(line["id"] for line in audit if line.get("outcome") not in (None, "", "FORWARDED"))
+    """Per key and priority in the order of their times, where all was known long before.
+
+    A forwarded command is in a transaction of the partition that it came from. Until that is over, and a fault may last
+    for long, neither it nor anything behind it can be read: what was read in one step with it was not known before.
+    """
+    taken = [line for line in audit if line.get("outcome") not in (None, "", "FORWARDED")]
+    touched = Counter(line["id"] for line in taken)
     known_ms: dict[str, int] = {}
     priority: dict[str, int] = {}
+    forwarded: set[tuple[str, str]] = set()
     for record in inputs:
+        if "ls_hops" in dict(record.headers):
+            event = json.loads(record.value)
+            forwarded.add((event.get("op", "schedule"), event["id"]))
         if record.value and (b'"id": "o' in record.value or b'"id":"o' in record.value):
             event = json.loads(record.value)
             known_ms[event["id"]] = max(record.timestamp, known_ms.get(event["id"], 0))  # where it was forwarded to
             priority[event["id"]] = event.get("priority", 5)
+    had_to_wait = {line["step"] for line in taken if (line["what"], line["id"]) in forwarded}
+    for line in taken:
+        if line["step"] in had_to_wait and line["id"] in known_ms:
+            known_ms[line["id"]] = max(line["step_ms"], known_ms[line["id"]])
     last: dict[tuple[int, bytes, int], tuple[int, str]] = {}
     for record in deliveries:
         headers = dict(record.headers)
