@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from lightsched.api.shapes import DeliveryShown, Fired
+from lightsched.event.delivery import number_in
 from lightsched.event.record import Appended
 from lightsched.timing import format_compact, format_utc
 
@@ -17,7 +18,7 @@ _raw = msgspec.json.Decoder(Raw)
 def show_delivery(appended: Appended) -> DeliveryShown:
     """For an executor: everything."""
     headers = _headers(appended)
-    value = appended.record.value or b""
+    value, timeout_ms = appended.record.value or b"", number_in(headers, "ls_timeout")
     payload: Raw | UnsetType | None = as_json(headers.get("content-type", ""), value)
     return DeliveryShown(
         **_named(appended, headers),
@@ -27,7 +28,7 @@ def show_delivery(appended: Appended) -> DeliveryShown:
         payload=payload,
         payload_base64=b64encode(value).decode() if payload is UNSET else UNSET,
         token=headers.get("ls_report", ""),
-        timeout=format_compact(int(headers["ls_timeout"])) if "ls_timeout" in headers else None,
+        timeout=format_compact(timeout_ms) if timeout_ms else None,
     )
 
 
@@ -36,7 +37,7 @@ def show_fired(appended: Appended) -> Fired:
     headers = _headers(appended)
     return Fired(
         **_named(appended, headers),
-        late_ms=max(appended.timestamp_ms - int(headers.get("ls_due", "0")), 0),
+        late_ms=max(appended.timestamp_ms - number_in(headers, "ls_due"), 0),
         bytes=len(appended.record.value or b""),
     )
 
@@ -53,8 +54,8 @@ def _named(appended: Appended, headers: dict[str, str]) -> dict[str, Any]:
         "tenant": headers.get("ls_tenant", ""),
         "id": headers.get("ls_id", ""),
         "type": headers.get("ce_type", ""),
-        "due": format_utc(int(headers.get("ls_due", "0"))),
-        "attempt": int(headers.get("ls_attempt", "0")),
+        "due": format_utc(number_in(headers, "ls_due")),
+        "attempt": number_in(headers, "ls_attempt"),
         "delivered_at": format_utc(appended.timestamp_ms),
     }
 

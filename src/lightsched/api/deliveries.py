@@ -29,7 +29,7 @@ from lightsched.api.problem import FORBIDDEN, UNAVAILABLE, Refusal, invalid_fiel
 from lightsched.api.shapes import Ack, Deliveries, DeliveryShown
 from lightsched.api.turns import Turns
 from lightsched.event.record import Appended
-from lightsched.event.topics import NAME
+from lightsched.event.topics import KAFKAS_OWN, NAME
 from lightsched.event.words import refused
 from lightsched.timing import TimingError, parse_duration
 
@@ -185,6 +185,8 @@ def _readable(face: Face, topic: str) -> str:
     """The full name of a topic that may be read here."""
     if not NAME.fullmatch(topic) or topic in {".", ".."}:
         raise invalid_field("topic", "is no topic name: use letters, digits and `._-`, at most 249")
+    if topic.startswith(KAFKAS_OWN):
+        raise Refusal(FORBIDDEN, f"`{topic}` begins as Kafka's own topics do: nothing is delivered there.")
     name = face.names.deliveries if topic == "deliveries" else topic
     own = face.names.own
     if name in own or (face.names.prefix + name in own and name not in face.node.log.known_topics):

@@ -33,6 +33,7 @@ from lightsched.event.delivery import parse_delivery_id
 from lightsched.event.limits import Limits
 from lightsched.event.status import Outcome
 from lightsched.event.topics import Topics
+from lightsched.odd_headers import read_any_name
 
 T = TypeVar("T")
 _HEADERS = [(WHO, b"client")]
@@ -119,6 +120,7 @@ class KafkaTransport:
             auto_offset_reset="latest" if reading.group is None else "earliest",
             **self._common,
         )
+        read_any_name()
         now_s = asyncio.get_running_loop().time
         try:
             await consumer.start()

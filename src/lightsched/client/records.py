@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 from lightsched.client.results import Delivery
+from lightsched.event.delivery import number_in
+from lightsched.odd_headers import without_null
 from lightsched.timing import format_compact
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -14,7 +16,8 @@ _OURS = ("ce_", "ls_")
 
 def delivery_of(record: Any) -> Delivery:
     """From a consumer's record."""
-    headers = {name: value.decode(errors="replace") for name, value in record.headers}
+    headers = {name: value.decode(errors="replace") for name, value in without_null(record.headers)}
+    timeout_ms = number_in(headers, "ls_timeout")
     return Delivery(
         delivery=headers.get("ce_id", ""),
         topic=record.topic,
@@ -24,12 +27,12 @@ def delivery_of(record: Any) -> Delivery:
         tenant=headers.get("ls_tenant", ""),
         id=headers.get("ls_id", ""),
         type=headers.get("ce_type", ""),
-        due=_instant(int(headers.get("ls_due", "0"))),
-        attempt=int(headers.get("ls_attempt", "0")),
+        due=_instant(number_in(headers, "ls_due")),
+        attempt=number_in(headers, "ls_attempt"),
         delivered_at=_instant(record.timestamp),
         headers={name: text for name, text in headers.items() if not name.startswith(_OURS)},
         token=headers.get("ls_report", ""),
-        timeout=format_compact(int(headers["ls_timeout"])) if "ls_timeout" in headers else None,
+        timeout=format_compact(timeout_ms) if timeout_ms else None,
         payload=_payload(headers.get("content-type", ""), record.value or b""),
     )
 

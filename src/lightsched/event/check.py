@@ -16,7 +16,7 @@ from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op
 from lightsched.event.schedule import backoff_of, window_of
-from lightsched.event.topics import NAME
+from lightsched.event.topics import KAFKAS_OWN, NAME
 from lightsched.timing import Cron, TimingError, parse_duration, parse_instant, zone
 
 P = ParamSpec("P")
@@ -233,6 +233,8 @@ def _check_topics(event: Event, limits: Limits, problems: list[Problem]) -> None
             problems.append(
                 Problem("topics", f"{topic[:80]!r} is no topic name: use letters, digits and `._-`, at most 249")
             )
+        elif topic.startswith(KAFKAS_OWN):
+            problems.append(Problem("topics", f"`{topic}` begins as Kafka's own topics do: deliver to another"))
         elif topic in limits.names.own:
             problems.append(Problem("topics", f"`{topic}` is lightsched's own topic: deliver to another"))
 

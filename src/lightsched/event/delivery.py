@@ -7,6 +7,7 @@ that is needed to route a report back: `partition:tenant/key/id/revision/due#att
 import re
 from base64 import b64decode
 from binascii import hexlify
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -21,6 +22,7 @@ from lightsched.timing import format_utc
 
 SOURCE = "/lightsched"
 _TOKEN_BYTES = 16
+_LAST_MS = 253_402_300_799_999  # the year 9999
 _UNQUOTED = re.compile(rb"[A-Za-z0-9_.~-]*")
 
 
@@ -85,6 +87,13 @@ def token_of(secret: bytes, id_: str) -> str:
     keyed = _keyed(secret)
     keyed.update(id_.encode())
     return keyed.hexdigest()[: 2 * _TOKEN_BYTES]
+
+
+def number_in(headers: Mapping[str, str], name: str) -> int:
+    """A header of a delivery that holds milliseconds, or a count; 0 if it does not: anybody may write to its topic."""
+    text = headers.get(name, "")
+    number = int(text) if len(text) <= len(str(_LAST_MS)) and text.isdecimal() else 0
+    return number if number <= _LAST_MS else 0
 
 
 class Emitter:

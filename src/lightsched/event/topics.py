@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+KAFKAS_OWN = "__"
+"""How the topics begin that Kafka keeps for itself; nobody else may write to them."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ from lightsched.executor.ownership import Ownership
 from lightsched.executor.source import HandOver, Said
 from lightsched.executor.taken import Taken
 from lightsched.executor.transactions import Transactions
+from lightsched.odd_headers import read_any_name, without_null
 
+read_any_name()
 log = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
@@ -103,7 +105,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
             first = self._next.get(place, 0)
             for record in records:
                 if record.offset >= first:
-                    headers = dict(record.headers)
+                    headers = dict(without_null(record.headers))
                     try:
                         one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
                     except (TypeError, ValueError):

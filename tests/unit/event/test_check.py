@@ -126,6 +126,7 @@ BAD = [
     ({**AT, "topics": [".."]}, "topics", "is no topic name"),
     ({**AT, "topics": ["a", "a"]}, "topics", "name each once"),
     ({**AT, "topics": [f"t{n}" for n in range(17)]}, "topics", "at most 16"),
+    ({**AT, "topics": ["__consumer_offsets"]}, "topics", "as Kafka's own topics do: deliver to another"),
     *(({**AT, "topics": [f"lightsched.{own}"]}, "topics", "deliver to another")
       for own in ("events", "reports", "changelog", "audit", "dead-letter", "nodes")),
     ({**AT, "headers": {"ls_id": "x"}}, "headers", "the prefixes `ls_` and `ce_` are reserved: use another name"),

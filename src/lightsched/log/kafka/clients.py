@@ -12,6 +12,7 @@ from lightsched.compression import compress_fast
 from lightsched.event.record import Appended, Record
 from lightsched.log.kafka.connection import Connection
 from lightsched.log.kafka.errors import NothingFetched, Unreachable
+from lightsched.odd_headers import read_any_name, without_null
 from lightsched.reaching import why_not_reached
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ _NEVER_S = 3600.0
 _STOP_S = 5.0
 
 compress_fast()
+read_any_name()
 
 
 def admin(to: Connection) -> AIOKafkaAdminClient:
@@ -114,7 +116,7 @@ def appended(record: ConsumerRecord) -> Appended:
         record.partition,
         record.offset,
         record.timestamp,
-        Record(record.key, record.value, record.headers),
+        Record(record.key, record.value, without_null(record.headers)),
     )
 
 

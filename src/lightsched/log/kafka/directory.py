@@ -9,6 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from lightsched.event.delivery import Delivery
 from lightsched.event.murmur2 import murmur2
 from lightsched.event.record import Record
+from lightsched.event.topics import KAFKAS_OWN
 from lightsched.log.errors import NoSuchPartition
 from lightsched.log.kafka.topics import DEFAULT_BYTES, Found, denied, describe
 from lightsched.log.records import CUT, DEAD_HEADERS
@@ -105,6 +106,8 @@ class Directory:
     def refuse(self, delivery: Delivery) -> str:
         """Why a delivery cannot be made, as far as is known; empty: perhaps it can."""
         for topic in delivery.topics:
+            if topic.startswith(KAFKAS_OWN):  # it was accepted by an earlier version
+                return f"{topic}: it is Kafka's own"
             if self._bad and topic in self._bad:
                 why, until = self._bad[topic]
                 if time.monotonic() < until:
