@@ -186,6 +186,8 @@ def test_nodes(cli):
     shown = cli("nodes")
     assert shown.lines[1].split()[:1] == ["node-1"]
     assert " 0-2 " in shown.lines[1]
+    assert " scheduler, api, injector " in shown.lines[1]
+    assert shown.lines[0].split("PARTITIONS")[1].split()[:5] == ["PENDING", "LAG", "IN", "FLIGHT", "FIRED/S"]
     assert only_json(cli("nodes", "--json"))[0]["partitions"] == [0, 1, 2]
 
 

@@ -91,6 +91,7 @@ def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
         title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, openapi_url=None
     )
     app.state.face = Face(node)
+    node.roles.append("api")
     for router in ROUTERS:
         # One flat list: an included router would be searched for the route of each request, at twice the cost.
         app.router.routes.extend(router.routes)

@@ -235,6 +235,17 @@ class ReportAnswers(msgspec.Struct, frozen=True):
     results: list[ReportAnswer]
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a node has to do."""
+
+    pending: int
+    lag: int
+    in_flight: int
+    fired_per_s: float
+    cpu: float  # cores that its process keeps busy
+    seconds: float  # over which the last two were measured
+
+
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A node of the cluster."""
 
@@ -245,6 +256,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     partitions: list[int]
     started_at: datetime
     heartbeat: datetime
+    roles: list[str] = []  # what its process does: `scheduler`, `api`, `executor`, `injector`
+    load: Load | None = None
     unhandled: list[str] = []  # types that were delivered and that nobody executes, as far as is known
 
 
