@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from lightsched import __version__
 from lightsched.api import (
+    became,
     bulk,
     commands,
     dead_letters,
@@ -75,7 +76,7 @@ ROUTERS = (
     ),
     *(history.router, tasks.router, dead_letters.router, tenants.router),
     *(recent.router, upcoming.router, forecast.router, preview.router),
-    *(internal.router, bulk.names, history.for_nodes, upcoming.internal),
+    *(internal.router, bulk.names, history.for_nodes, became.for_nodes, upcoming.internal),
     *(health.cluster, health.watch, pages.router),
 )
 _FOR_NOW = (

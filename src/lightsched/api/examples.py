@@ -121,7 +121,10 @@ SHAPES: dict[str, Any] = {
             },
         ]
     },
-    "Recent": {"deliveries": [{**_FIRED, "attempt": 1, "delivered_at": _AT, "late_ms": 3, "bytes": 28}], "total": 1},
+    "Recent": {
+        "deliveries": [{**_FIRED, "attempt": 1, "delivered_at": _AT, "late_ms": 3, "bytes": 28, "status": "SUCCESS"}],
+        "total": 1,
+    },
     "Upcoming": {
         "events": [{**_NAMED, "status": "NOT_STARTED", "due": _AT, "schedule_text": "once"}],
         "cursor": None,

@@ -268,6 +268,7 @@ class Fired(msgspec.Struct, kw_only=True):
     delivered_at: Instant
     late_ms: int
     bytes: int
+    status: Status | None = None  # of this attempt; None: it is not known any more
 
 
 class Recent(msgspec.Struct):
