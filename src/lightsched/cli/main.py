@@ -69,7 +69,10 @@ def root(
     context: typer.Context,
     server: Annotated[
         str,
-        typer.Option(envvar="LIGHTSCHED_SERVER", help="The server to ask, or kafka://host:port."),
+        typer.Option(
+            envvar="LIGHTSCHED_SERVER",
+            help="The server to ask, or kafka://host:port.",
+        ),
     ] = USUAL_SERVER,
     token: Annotated[
         str, typer.Option(envvar="LIGHTSCHED_TOKEN", help="Who asks.", show_default=False, show_envvar=True)

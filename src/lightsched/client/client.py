@@ -70,7 +70,7 @@ class Client(Commanding, Looking, Receiving):
 def _transport_to(server: str | Kafka | App, token: str, timeout_s: float, retries: int) -> Transport:
     """Only what is needed is imported: each takes a while."""
     if isinstance(server, str) and urlsplit(server).scheme == "kafka":
-        server = Kafka.parse(server)
+        server = Kafka.found(server)
     if isinstance(server, Kafka):
         from lightsched.client.kafka import KafkaTransport  # noqa: PLC0415
 
