@@ -18,11 +18,12 @@ from lightsched.client.errors import (
     Unavailable,
     Unreachable,
 )
-from lightsched.client.fields import Definition, EventFields, Filter, Retry, Window
+from lightsched.client.fields import Definition, EventFields, Filter, Retry, Rules, Window
 from lightsched.client.kafka_place import Kafka
 from lightsched.client.results import (
     Attempt,
     Counts,
+    DeadLetter,
     Delivery,
     EventRun,
     Explanation,
@@ -34,9 +35,11 @@ from lightsched.client.results import (
     Partition,
     Preview,
     Reason,
+    Redriven,
     Result,
     Run,
     ScheduledEvent,
+    Tenant,
 )
 from lightsched.client.sync import SyncClient
 from lightsched.client.transaction import Transaction
@@ -51,6 +54,7 @@ __all__ = [
     "ClientError",
     "Conflict",
     "Counts",
+    "DeadLetter",
     "Definition",
     "Delivery",
     "EventFields",
@@ -73,15 +77,18 @@ __all__ = [
     "Preview",
     "QuotaExceeded",
     "Reason",
+    "Redriven",
     "ReportIgnored",
     "ReportStatus",
     "Result",
     "Retry",
+    "Rules",
     "Run",
     "ScheduledEvent",
     "ServerFailed",
     "Status",
     "SyncClient",
+    "Tenant",
     "TooLarge",
     "Transaction",
     "Unavailable",

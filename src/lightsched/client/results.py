@@ -292,3 +292,54 @@ class Health(msgspec.Struct, frozen=True):
 
     status: str
     version: str
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that was put aside, and why."""
+
+    id: str
+    at: datetime
+    reason: str
+    detail: str
+    topic: str  # where it came from; of a delivery: where it was to go
+    partition: int
+    offset: int
+    key: str
+    headers: dict[str, str]
+    cut_from: int | None = None  # bytes of the value, of which only the beginning was kept
+    value: Any = None
+    value_base64: str | None = None
+
+
+class DeadLetters(msgspec.Struct, frozen=True):
+    """A page of them."""
+
+    dead_letters: list[DeadLetter]
+    cursor: str | None
+
+
+class Redriven(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter that was sent again."""
+
+    id: str
+    topics: list[str]
+    outcome: Outcome | None  # of a command
+    error: str
+
+
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of a tenant."""
+
+    name: str
+    rule: str
+    topics: list[str]
+    limits: dict[str, int]
+    weight: int
+    window: dict[str, Any] | None
+    defaults: dict[str, Any]
+
+
+class Tenants(msgspec.Struct, frozen=True):
+    """The tenants that have rules of their own."""
+
+    tenants: list[Tenant]
