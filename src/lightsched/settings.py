@@ -5,8 +5,9 @@ Unknown settings are errors. Durations and sizes are written as people write the
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -55,6 +56,9 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+S = TypeVar("S", bound=Section)
+
+
 class Layered(BaseSettings):
     """Settings of a program; `env_prefix` says which variables are its own."""
 
@@ -88,6 +92,15 @@ class Layered(BaseSettings):
             return FromFile(**flags)
         except ValidationError as error:
             raise BadSettings(problems="; ".join(map(_in_words, error.errors()))) from None
+
+
+def checked(section: type[S], given: Mapping[str, Any], where: str) -> S:
+    """A section from what was given; `where` says which, if something is wrong with it."""
+    try:
+        return section(**given)
+    except ValidationError as error:
+        problems = (_in_words({**problem, "loc": (where, *problem["loc"])}) for problem in error.errors())
+        raise BadSettings(problems="; ".join(problems)) from None
 
 
 def _read(file: Path) -> dict[str, Any]:

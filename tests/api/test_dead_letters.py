@@ -1,14 +1,17 @@
 import asyncio
 
+import httpx
 import msgspec
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+import lightsched
 from lightsched.engine.step import Answer, DeadLetter
 from lightsched.event.murmur2 import partition_of
 from lightsched.event.record import Record
 from lightsched.log.records import CUT, dead_letter
 from lightsched.node.peers import Submitted, encode
+from lightsched.node.settings import Settings
 from tests.api.conftest import ON_BOTH_LOGS, eventually, fields_of, is_problem
 
 ON_KAFKA = pytest.mark.parametrize("server", ["kafka"], indirect=True, scope="session")
@@ -93,6 +96,59 @@ def test_what_still_makes_no_sense_is_409(api, name, topic):
     id = letters(api)["dead_letters"][0]["id"]
     is_problem(api.post(f"/dead-letters/{id}/redrive"), 409, outcome="INVALID")
     assert letters(api)["dead_letters"][0]["id"] != id
+
+
+def node_with(folder, payload):
+    settings = Settings.load(data=folder, log="embedded", embedded={"partitions": 3}, limits={"payload": payload})
+    return lightsched.asgi(settings)
+
+
+def asking(app):
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a/api/v1")
+
+
+async def put_aside(client, *then):
+    """The dead letters of the `then` of a report, in a tenant of its own."""
+    await client.post("/events", json={"id": "parent", "tenant": "acme", "in": "1ms", "timeout": "1h"})
+    page = (await client.get("/deliveries/deliveries", params={"group": "g", "wait": "20s"})).json()
+    (delivery,) = page["deliveries"]
+    report = {"delivery": delivery["delivery"], "token": delivery["token"], "status": "SUCCESS", "then": then}
+    assert (await client.post("/reports", json=report)).status_code == 204
+    return (await client.get("/dead-letters", params={"reason": "INVALID_THEN"})).json()["dead_letters"][::-1]
+
+
+@pytest.mark.parametrize("named", [{"id": "child"}, {}], ids=["named", "nameless"])
+async def test_a_then_that_was_put_aside_is_scheduled_once_it_makes_sense(tmp_path, named):
+    """In its parent's tenant, and once, however often it is sent again."""
+    async with node_with(tmp_path, "1KiB") as app, asking(app) as client:
+        (letter,) = await put_aside(client, {"in": "1h", "payload": "x" * 2_000, **named})
+        refused = is_problem(await client.post(f"/dead-letters/{letter['id']}/redrive"), 409, outcome="INVALID")
+        assert "payload" in refused["detail"]
+        assert "POST /events" in refused["detail"]
+        assert len((await client.get("/dead-letters")).json()["dead_letters"]) == 1
+    async with node_with(tmp_path, "10KiB") as app, asking(app) as client:
+        again = [(await client.post(f"/dead-letters/{letter['id']}/redrive")).json() for _ in range(2)]
+        assert [each["outcome"] for each in again] == ["SCHEDULED", "SCHEDULED"]
+        events = (await client.get("/events", params={"tenant": "acme"})).json()["events"]
+        (child,) = [event for event in events if event["id"] != "parent"]
+        assert (child["id"] == "child") is bool(named)
+        assert (child["revision"], child["payload"]) == (1, "x" * 2_000)
+
+
+async def test_a_then_that_can_never_make_sense_says_what_to_do(own):
+    client, log = own
+    letters = await put_aside(client, {"in": "soon"}, {"in": "1h", "tenant": "other"})
+    assert {letter["topic"] for letter in letters} == {log.topics.reports}
+    for letter, field in zip(letters, ("in", "tenant"), strict=True):
+        again = await client.post(f"/dead-letters/{letter['id']}/redrive")
+        assert f"{field}: " in is_problem(again, 409, outcome="INVALID")["detail"]
+
+
+async def test_a_then_of_an_earlier_version_says_what_to_do(own):
+    client, log = own
+    older = DeadLetter("INVALID_THEN", "then[0] of 0:default//x/1/2#1: bad", Record(b"k", b'{"in": "1h"}'))
+    await log.append(log.topics.dead_letter, 0, [dead_letter(older)])
+    assert "POST /events" in is_problem(await client.post("/dead-letters/0-0/redrive"), 409)["detail"]
 
 
 @ON_KAFKA

@@ -213,6 +213,29 @@ def test_what_fired_last_is_shown_newest_first(api, name):
     assert len(recent["deliveries"]) == 200
 
 
+def test_what_fired_last_says_what_became_of_it(api, name, topic):
+    """On whichever node it fired."""
+    tracked = {"timeout": "1h", "retry": {"delays": ["1ms"]}, "topics": [topic]}
+    events = [{"id": f"{name}-{number}", "key": f"{number}", "in": "1ms", **tracked} for number in range(6)]
+    api.post("/events", json=[*events, {"id": f"{name}-plain", "in": "1ms", "topics": [topic]}])
+
+    def fired():
+        found = api.get("/recent", params={"limit": 200}).json()["deliveries"]
+        return {
+            (each["id"].removeprefix(f"{name}-"), each["attempt"]): each for each in found if each["topic"] == topic
+        }
+
+    eventually(lambda: len(fired()) == 7)
+    assert fired()["plain", 1]["status"] == "SUCCESS"
+    assert {fired()[f"{number}", 1]["status"] for number in range(6)} == {"NOT_STARTED"}
+    page = api.get(f"/deliveries/{topic}", params={"group": name, "max": 100}).json()
+    (first,) = [each for each in page["deliveries"] if each["id"] == f"{name}-0"]
+    report = {"delivery": first["delivery"], "token": first["token"], "status": "RETRIABLE_FAILURE"}
+    assert api.post("/reports", json=report).status_code == 204
+    eventually(lambda: ("0", 2) in fired())
+    assert (fired()["0", 1]["status"], fired()["0", 2]["status"]) == ("RETRIABLE_FAILURE", "NOT_STARTED")
+
+
 def recent_ids(api):
     return [fired["id"] for fired in api.get("/recent").json()["deliveries"]]
 

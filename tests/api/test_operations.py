@@ -81,6 +81,19 @@ def test_nodes_share_the_partitions(api, on_kafka):
         assert node["started_at"] <= node["heartbeat"]
 
 
+def test_nodes_say_what_they_do_and_how_much(api, name):
+    api.post("/events", json=[{"in": "1h"}] * 30, params={"tenant": name})
+
+    def shown():
+        nodes = api.get("/nodes").json()["nodes"]
+        assert {tuple(node["roles"][:2]) for node in nodes} == {("scheduler", "api")}
+        return nodes if sum(node["load"]["pending"] for node in nodes) >= 30 else None
+
+    for node in eventually(shown):
+        assert node["load"].keys() == {"pending", "lag", "in_flight", "fired_per_s", "cpu", "seconds"}
+        assert min(node["load"].values()) >= 0
+
+
 @pytest.mark.parametrize("path", ["/", "/docs"])
 def test_pages_load_only_what_is_here(http, path):
     response = http.get(path)

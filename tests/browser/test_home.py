@@ -63,6 +63,7 @@ def test_an_event_is_seen_pending_and_seen_to_fire(opened, tmp_path):
     schedule(page, "tea", "in", "2s")
     expect(row(page, "events", "tea")).to_have_count(1)
     expect(row(page, "recent", "tea")).to_have_count(1)
+    expect(row(page, "recent", "tea")).to_contain_text("SUCCESS")
     expect(row(page, "events", "tea")).to_have_count(0)
     expect(page.locator("#delivered")).to_have_text("1")
     expect(page.locator("#state")).not_to_have_text("connecting")

@@ -2,9 +2,13 @@
 
 import json
 
+import httpx
+import msgspec
 import pytest
 
 from lightsched import SyncClient
+from lightsched.event.record import Record
+from lightsched.node.peers import Submitted, encode
 
 
 def only_json(done):
@@ -186,6 +190,8 @@ def test_nodes(cli):
     shown = cli("nodes")
     assert shown.lines[1].split()[:1] == ["node-1"]
     assert " 0-2 " in shown.lines[1]
+    assert " scheduler, api, injector " in shown.lines[1]
+    assert shown.lines[0].split("PARTITIONS")[1].split()[:5] == ["PENDING", "LAG", "IN", "FLIGHT", "FIRED/S"]
     assert only_json(cli("nodes", "--json"))[0]["partitions"] == [0, 1, 2]
 
 
@@ -246,3 +252,95 @@ def test_on_kafka(type_in, on_kafka, name):
     assert type_in("--server", address, "cancel", name).code == 0
     refused = type_in("--server", topics, "list")
     assert (refused.code, "ask a server" in refused.err) == (1, True)
+
+
+def test_an_event_is_changed_in_part(cli, name, tmp_path):
+    cli("schedule", "--id", name, "--cron", "0 9 * * *", "--jitter", "1m", "--payload", '{"a": 1}', "--label", "x=1")
+    changed = cli("update", name, "--every", "1h", "--label", "y=2", "--remove", "jitter", "--reason", "sooner")
+    assert (changed.code, changed.err) == (0, "")
+    assert changed.out.startswith(f"{name}: REPLACED, fires in 1 h ")
+    (shown,) = only_json(cli("get", name, "--json"))
+    assert (shown["every"], shown["labels"], shown["payload"]) == ("1h", {"x": "1", "y": "2"}, {"a": 1})
+    assert not shown.get("cron")
+    assert not shown.get("jitter")
+    (result,) = only_json(cli("update", name, "--priority", "1", "--revision", "2", "--json"))
+    assert result["outcome"] == "REPLACED"
+    (tmp_path / "p.bin").write_bytes(b"\xff\x00")
+    assert cli("update", name, "--payload", f"@{tmp_path / 'p.bin'}").code == 0
+    assert only_json(cli("get", name, "--json"))[0]["payload_base64"] == "/wA="
+    assert cli("update", name, "--payload", "text").code == 0
+    assert only_json(cli("get", name, "--json"))[0]["payload"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ([], 2, "say what to change"),
+        (["--at", "2030-01-01T00:00:00Z", "--in", "1h"], 2, "at most one of"),
+        (["--window", "7"], 2, "must be a JSON object"),
+        (["--priority", "1", "--remove", "priority"], 2, "priority is both given and removed"),
+        (["--remove", "nothing"], 2, "'nothing' is no field"),
+        (["--every", "soon"], 2, "every"),
+        (["--priority", "1", "--revision", "7"], 1, "Its revision is 1, not 7"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused(cli, name, options, code, words):
+    cli("schedule", "--id", name, "--in", "1h")
+    refused = cli("update", name, *options)
+    assert (refused.code, words in " ".join(refused.err.split())) == (code, True), refused.err
+    assert cli("update", f"{name}-not-there", "--priority", "1").code == 1
+
+
+def test_many_events_are_asked_at_once(cli, name):
+    for n in range(3):
+        cli("schedule", "--id", f"{name}{n}", "--in", "1h", "--label", f"t={name}")
+    assert cli("bulk", "pause", "--label", f"t={name}", "--dry-run").out == "3 events match, nothing was done\n"
+    assert cli("bulk", "pause", "--label", f"t={name}", "--reason", "holidays").out == "3 events: 3 PAUSED\n"
+    (counts,) = only_json(cli("bulk", "cancel", "--prefix", f"{name}1", "--json"))
+    assert (counts["matched"], counts["outcomes"]) == (1, {"CANCELLED": 1})
+    for options, words in ((["pause"], "say which"), (["stop", "--all"], "'stop' is none of cancel, pause")):
+        refused = cli("bulk", *options)
+        assert (refused.code, words in " ".join(refused.err.split())) == (2, True)
+
+
+def test_dead_letters_are_listed_shown_and_sent_again(cli, name, server):
+    with SyncClient(server) as client:
+        client.schedule(id=name, in_="1ms", timeout="1h", topics=[name])
+        (delivery,) = client.deliveries(name, group=name, limit=1)
+    body = {"delivery": delivery.delivery, "token": delivery.token, "status": "SUCCESS", "then": [{"in": "soon"}] * 2}
+    assert httpx.post(f"{server}/api/v1/reports", json=body).status_code == 204
+    letters = only_json(cli("dead-letters", "list", "--reason", "invalid_then", "--json"))
+    ids = [letter["id"] for letter in letters if name in letter["detail"]]
+    assert len(ids) == 2
+    assert ids[0] in cli("dead-letters", "list").out
+    assert '{"in":"soon"}' in cli("dead-letters", "show", ids[0]).out
+    assert only_json(cli("dead-letters", "show", ids[0], "--json"))[0]["value"] == {"in": "soon"}
+    for some in (ids[:1], ids):
+        refused = cli("dead-letters", "redrive", *some)
+        assert (refused.code, refused.err.count("makes no sense this time either")) == (1, len(some))
+    assert cli("dead-letters", "show", "0-999999").code == 1
+    assert cli("dead-letters", "list", "--reason", "nothing").out == "There are no such dead letters.\n"
+
+
+def test_a_dead_letter_that_is_sent_again_says_what_came_of_it(cli, name, server):
+    event = msgspec.json.encode({"in": "1h", "tenant": name, "key": name})
+    for partition in range(3):
+        lost = encode(Submitted("lightsched.events", [(partition, Record(None, event, (("ls_hops", b"9"),)))]))
+        httpx.post(f"{server}/api/v1/internal/submit", content=lost, headers={"x-lightsched-hop": "1"})
+    letters = only_json(cli("dead-letters", "list", "--json"))
+    id_ = next(letter["id"] for letter in letters if (letter.get("value") or {}).get("key") == name)
+    assert cli("dead-letters", "redrive", id_).out == f"{id_}: FORWARDED\n"
+    assert only_json(cli("dead-letters", "redrive", id_, "--json"))[0]["outcome"] == "FORWARDED"
+
+
+def test_tenants_have_rules(cli, name, tmp_path):
+    put = cli("tenants", "put", name, f'{{"topics": ["{name}.jobs"], "limits": {{"in_flight": 10}}}}')
+    assert (put.code, "in_flight 10" in put.out) == (0, True)
+    assert f"{name}.jobs" in cli("tenants", "list").out
+    assert name in [tenant["name"] for tenant in only_json(cli("tenants", "list", "--json"))]
+    (tmp_path / "rules.json").write_text('{"weight": 3}')
+    assert only_json(cli("tenants", "put", name, f"@{tmp_path / 'rules.json'}", "--json"))[0]["weight"] == 3
+    assert "in_flight" not in cli("tenants", "show", name).out
+    assert cli("tenants", "put", name, "[]").code == 2
+    wrong = cli("tenants", "put", name, '{"weigth": 3}')
+    assert (wrong.code, "weigth" in wrong.err) == (2, True)

@@ -32,6 +32,9 @@ def fields(shape):
         (results.Node, shapes.NodeShown),
         (results.Partition, shapes.PartitionShown),
         (results.Health, shapes.Health),
+        (results.DeadLetter, shapes.DeadLetterShown),
+        (results.Redriven, shapes.Redriven),
+        (results.Tenant, shapes.TenantShown),
         (errors.ProblemDetails, problem.ProblemDetails),
     ],
 )

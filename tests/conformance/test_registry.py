@@ -2,9 +2,11 @@
 
 import asyncio
 
+from msgspec import structs
+
 from lightsched.event.record import Record
 from lightsched.log.kafka import registry
-from lightsched.log.peer import Peer
+from lightsched.log.peer import Load, Peer
 from tests.conformance.make import LONG_S, TOPICS
 
 OWN = Peer(id="node-1", url="", version="1", partitions=(), started_ms=0)
@@ -51,6 +53,18 @@ async def test_what_is_shared_is_known_here_on_return_also_if_another_shares_it_
     listening.set()
     await sharing
     assert told == [b"theirs", b"mine"]
+
+
+async def test_a_node_says_what_it_does_and_how_much_and_an_older_one_that_does_not_is_heard_too(on_kafka):
+    load = Load(pending=3, lag=0, in_flight=1, fired_per_s=0.5, cpu=0.1, seconds=2.0)
+    one, other = await on_kafka.open(), await on_kafka.open()
+    await one.announce(lambda: structs.replace(OWN, roles=("scheduler", "api"), load=load))
+    await other.announce(lambda: structs.replace(OWN, id="node-2"))
+    older = b'{"id":"node-3","url":"","version":"0","partitions":[0],"started_ms":0}'
+    await other.append(TOPICS.nodes, 0, [Record(b"node-3", older)])
+    await until(lambda: len(other.peers) == 2)
+    heard = {peer.id: (peer.roles, peer.load) for peer in other.peers}
+    assert heard == {"node-1": (("scheduler", "api"), load), "node-3": ((), None)}
 
 
 async def test_a_node_that_fails_at_what_it_hears_or_says_says_so_and_goes_on(on_kafka, monkeypatch, caplog):

@@ -182,6 +182,31 @@ def test_topics_are_created_and_the_doctor_is_content_with_a_password_from_the_e
     assert found["broker"]["verdict"] == "good", found
 
 
+@pytest.mark.parametrize("how", ["scram", "mutual"])
+def test_the_command_line_is_let_in_by_the_environment(how, request, type_in, tmp_path, monkeypatch):
+    kafka = request.getfixturevalue(how)
+    prefix = f"{how}-cli-{uuid.uuid4().hex[:8]}."
+    assert type_in("topics", "create", "--config", written(tmp_path, kafka, prefix=prefix)).code == 0
+    for name, value in kafka["security"].items():
+        monkeypatch.setenv(f"LIGHTSCHED_KAFKA__SECURITY__{name.upper()}", str(value))
+    server = ("--server", f"kafka://{kafka['bootstrap']}?prefix={prefix}")
+    sent = type_in(*server, "schedule", "--id", "tea", "--in", "1h")
+    assert (sent.code, sent.err) == (0, "")
+    watched = type_in(*server, "watch", "--group", "cli", "--idle", "1s", "--json")
+    assert (watched.code, watched.out, watched.err) == (0, "", "")
+
+
+def test_the_command_line_is_told_who_does_not_let_it_in_and_what_does_not_go_together(type_in, scram, monkeypatch):
+    for name, value in but(scram, password="wrong")["security"].items():
+        monkeypatch.setenv(f"LIGHTSCHED_KAFKA__SECURITY__{name.upper()}", value)
+    command = ("--server", f"kafka://{scram['bootstrap']}", "schedule", "--in", "1h")
+    refused = type_in(*command)
+    assert (refused.code, refused.err.endswith(f"{CHECK}.\n")) == (1, True)
+    monkeypatch.setenv("LIGHTSCHED_KAFKA__SECURITY__PROTOCOL", "PLAINTEXT")
+    wrong = type_in(*command)
+    assert (wrong.code, "set protocol" in wrong.err) == (2, True)
+
+
 def test_a_name_that_the_certificate_has_not_is_let_in_where_nobody_looks(type_in, scram, tmp_path):
     elsewhere = but(scram, scram["bootstrap"].replace("127.0.0.1", "localhost"), check_hostname=False)
     done = type_in("topics", "create", "--config", written(tmp_path, elsewhere, prefix="unchecked."))

@@ -31,7 +31,7 @@ FOR_ALL = {"errors"}  # imported by every layer, imports none
 VERSION = "lightsched.__version__"  # what a node and those above it may take from the public face
 
 KNOWS_ONLY = {
-    "client": {"client", "timing", "event", "compression", "reaching", "odd_headers"},
+    "client": {"client", "settings", "security", "timing", "event", "compression", "reaching", "odd_headers"},
     "executor": {"executor", "client", "settings", "security", "timing", "event", "compression", "odd_headers"},
     "injector": {"injector", "client", "event"},
 }  # what runs where there is no server

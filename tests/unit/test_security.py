@@ -78,6 +78,19 @@ def test_an_executor_takes_them_too(monkeypatch, by_variable):
     assert settings.made().server == Kafka("b1:9093", "mine.", {**security.options(), "client_id": "x"})
 
 
+def test_an_address_takes_them_from_the_environment(monkeypatch):
+    server = "kafka://b1:9093?prefix=mine."
+    assert Kafka.found(server) == Kafka("b1:9093", "mine.")
+    given = {"protocol": "SASL_PLAINTEXT", "username": "me", "password": "secret"}
+    for name, value in given.items():
+        monkeypatch.setenv(f"LIGHTSCHED_KAFKA__SECURITY__{name.upper()}", value)
+    assert Kafka.found(server) == Kafka("b1:9093", "mine.", SecuritySettings(**given).options())
+    monkeypatch.setenv("LIGHTSCHED_KAFKA__SECURITY__PASWORD", "secret")
+    with pytest.raises(BadSettings, match=r"security\.pasword: is not a known setting") as refused:
+        Kafka.found(server)
+    assert "secret" not in str(refused.value)
+
+
 def test_an_executor_on_rest_needs_none_of_it():
     settings = ExecutorSettings(server="http://127.0.0.1:9", kafka={"client_id": "x"})
     assert settings.made().server == "http://127.0.0.1:9"

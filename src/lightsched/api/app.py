@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from lightsched import __version__
 from lightsched.api import (
+    became,
     bulk,
     commands,
     dead_letters,
@@ -75,7 +76,7 @@ ROUTERS = (
     ),
     *(history.router, tasks.router, dead_letters.router, tenants.router),
     *(recent.router, upcoming.router, forecast.router, preview.router),
-    *(internal.router, bulk.names, history.for_nodes, upcoming.internal),
+    *(internal.router, bulk.names, history.for_nodes, became.for_nodes, upcoming.internal),
     *(health.cluster, health.watch, pages.router),
 )
 _FOR_NOW = (
@@ -91,6 +92,7 @@ def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
         title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, openapi_url=None
     )
     app.state.face = Face(node)
+    node.roles.append("api")
     for router in ROUTERS:
         # One flat list: an included router would be searched for the route of each request, at twice the cost.
         app.router.routes.extend(router.routes)

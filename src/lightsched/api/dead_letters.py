@@ -3,6 +3,7 @@
 A dead letter is named by where it lies, `partition-offset`, and stays there: sending it again puts the record that it
 holds back where it came from, or for a delivery, on the topics that it was for. An event among them keeps its identity,
 also one whose sender gave none: sending it twice makes one event. A delivery keeps its id, by which executors know it.
+A `then` event is scheduled as the report would have; what is wrong with it may have been a limit.
 """
 
 import re
@@ -23,8 +24,12 @@ from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.prepare import REST
 from lightsched.api.problem import CONFLICT, NOT_FOUND, Refusal, invalid_field
 from lightsched.api.shapes import DeadLetters, DeadLetterShown, Redriven, answer
+from lightsched.engine.reports import INVALID_THEN, THEN, follow_up
 from lightsched.event.check import AUTO
 from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO
+from lightsched.event.delivery import parse_delivery_id
+from lightsched.event.errors import InvalidEvent
+from lightsched.event.identity import parts
 from lightsched.event.murmur2 import murmur2
 from lightsched.event.record import Appended, Headers, Record
 from lightsched.event.status import Outcome
@@ -138,6 +143,8 @@ async def redrive(id: LetterId, face: Running) -> Response:
     if shown.cut_from is not UNSET:
         kept = f"Of its {shown.cut_from:,} bytes only the beginning was kept"
         raise Refusal(CONFLICT, f"{kept}: send the whole from where it came, in smaller pieces.")
+    if shown.reason == INVALID_THEN:
+        return await _chain(face, shown, record)
     if shown.topic in (face.names.events, face.names.reports):
         return await _take_in(face, shown, record)
     topics = [topic for topic in shown.topic.split(",") if topic]
@@ -155,8 +162,7 @@ async def redrive(id: LetterId, face: Running) -> Response:
 
 async def _take_in(face: Face, shown: DeadLetterShown, record: Record) -> Response:
     """A command or a report: its worker says what came of it."""
-    own = sha256(f"dead letter {shown.id}".encode()).digest()[:16]
-    extra = {WHO: REST[0][1], ASSIGNED: f"{AUTO}dead-{shown.id}".encode(), ONCE: own}
+    extra = {WHO: REST[0][1], ASSIGNED: f"{AUTO}dead-{shown.id}".encode(), ONCE: _once(shown.id)}
     headers = tuple(header for header in record.headers if header[0] not in (HOPS, ONCE))
     present = {name for name, _ in headers}
     if shown.topic == face.names.events:
@@ -168,6 +174,36 @@ async def _take_in(face: Face, shown: DeadLetterShown, record: Record) -> Respon
         raise Refusal(CONFLICT, detail, outcome=Outcome.INVALID)
     error = result.error or result.ignored
     return answer(Redriven(id=shown.id, topics=[shown.topic], outcome=result.outcome, error=error))
+
+
+async def _chain(face: Face, shown: DeadLetterShown, record: Record) -> Response:
+    """A `then` event: scheduled as its report would have, if it makes sense by now; a duration counts from now on."""
+    index, _, delivery = dict(record.headers).get(THEN, b"").decode(errors="replace").partition(" ")
+    parent = parse_delivery_id(delivery)
+    if parent is None:
+        raise Refusal(CONFLICT, "It was put aside by an earlier version: schedule the event it holds (`POST /events`).")
+    tenant, _, _ = parts(parent.identity)
+    try:
+        command, number = follow_up(
+            face.rules, record.value or b"", face.now_ms, tenant=tenant, mark=f"{delivery}/{index}/"
+        )
+    except InvalidEvent as error:
+        raise _still_invalid(str(error)) from None
+    headers = (*command.headers, *REST, (ONCE, _once(shown.id)))
+    placed = [(number, Record(command.key, command.value, headers))]
+    (result,) = await face.node.commands.submit(face.names.events, placed)
+    if result.outcome is Outcome.INVALID:
+        raise _still_invalid(result.error)
+    return answer(Redriven(id=shown.id, topics=[face.names.events], outcome=result.outcome, error=result.error))
+
+
+def _still_invalid(why: str) -> Refusal:
+    detail = f"It makes no sense this time either: {why}. Correct it and schedule it yourself (`POST /events`)."
+    return Refusal(CONFLICT, detail, outcome=Outcome.INVALID)
+
+
+def _once(id: str) -> bytes:
+    return sha256(f"dead letter {id}".encode()).digest()[:16]
 
 
 async def _letter(face: Face, id: str) -> Appended:

@@ -90,7 +90,8 @@ async def poll(topic: Topic, face: Running, asked: Annotated[PollParameters, Que
         if not asked.max:
             raise invalid_field("max", "must be at least 1")
         positions = await _seen(face, name, asked.cursor)
-        found = await _unless_over(face, request, _fetch(face, name, positions, asked.max, wait_s)) or []
+        with face.audience.polls((name, "")):
+            found = await _unless_over(face, request, _fetch(face, name, positions, asked.max, wait_s)) or []
     else:
         group = _name("group", asked.group)
         ahead = {} if asked.cursor is None else _read_cursor(name, asked.cursor)
@@ -98,7 +99,8 @@ async def poll(topic: Topic, face: Running, asked: Annotated[PollParameters, Que
         if not asked.max and reader is None:
             raise invalid_field("max", "must be at least 1: only a `reader` may ask for nothing, to keep its group")
         polling = _poll(face, (name, group), reader, ahead, asked.max, wait_s)
-        read = await _unless_over(face, request, polling)
+        with face.audience.polls((name, group)):
+            read = await _unless_over(face, request, polling)
         if reader is not None:
             (face.lending.gone if read is None else face.lending.answered)((name, group), reader)
         found = read or []
@@ -126,6 +128,7 @@ async def acknowledge(topic: Topic, face: Running, request: Request) -> Response
     ack = _decode_ack(await read_body(request, 64 * 1024))
     group = _name("group", ack.group)
     positions = _read_cursor(name, ack.cursor)
+    face.audience.came((name, group))
     if not positions:
         return Response(status_code=204)
     ends = await face.node.log.ends(name)

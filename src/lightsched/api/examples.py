@@ -121,7 +121,10 @@ SHAPES: dict[str, Any] = {
             },
         ]
     },
-    "Recent": {"deliveries": [{**_FIRED, "attempt": 1, "delivered_at": _AT, "late_ms": 3, "bytes": 28}], "total": 1},
+    "Recent": {
+        "deliveries": [{**_FIRED, "attempt": 1, "delivered_at": _AT, "late_ms": 3, "bytes": 28, "status": "SUCCESS"}],
+        "total": 1,
+    },
     "Upcoming": {
         "events": [{**_NAMED, "status": "NOT_STARTED", "due": _AT, "schedule_text": "once"}],
         "cursor": None,
@@ -143,7 +146,16 @@ SHAPES: dict[str, Any] = {
                 "url": "http://10.0.0.1:8080",
                 "version": "0.1.0",
                 "log": "kafka",
+                "roles": ["scheduler", "api"],
                 "partitions": [0, 1, 2],
+                "load": {
+                    "pending": 12,
+                    "lag": 0,
+                    "in_flight": 1,
+                    "fired_per_s": 3.5,
+                    "cpu": 0.04,
+                    "seconds": 2.0,
+                },
                 "started_at": _AT,
                 "heartbeat": _AT,
                 "unhandled": [],

@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
+from lightsched.api.audience import Audience
 from lightsched.api.lending import Lending
 from lightsched.api.problem import UNAVAILABLE, Refusal
 from lightsched.api.together import Together
@@ -44,6 +45,7 @@ class Face:
         self.polls = 0  # that wait at present
         self.unhandled: Unhandled | None = None  # where executors run beside the server
         self.lending = Lending()
+        self.audience = Audience()
         # topic and group → held by whoever polls, forgotten when nobody does
         self.readers: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 

@@ -97,7 +97,11 @@ async def get_partitions(face: Running) -> Response:
     responses={**described(200, "All nodes", Nodes), **refusals(403, 503)},
 )
 async def get_nodes(face: Running) -> Response:
-    """On the embedded log there is this one; on Kafka, those that were heard of lately."""
+    """On the embedded log there is this one; on Kafka, those that were heard of lately.
+
+    `load` is as of the `heartbeat`: what is pending, unread and in flight, how many events fired a second and how many
+    cores the process kept busy, over the `seconds` before.
+    """
     log = face.settings.log
     own = face.node.own()
     peers = [own, *face.node.log.peers]
@@ -110,7 +114,9 @@ async def get_nodes(face: Running) -> Response:
                     url=peer.url,
                     version=peer.version,
                     log=log,
+                    roles=list(peer.roles),
                     partitions=list(peer.partitions),
+                    load=peer.load,
                     started_at=format_utc(peer.started_ms),
                     heartbeat=format_utc(peer.heard_ms or face.now_ms),
                     unhandled=unhandled if peer is own else [],

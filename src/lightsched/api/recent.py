@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from lightsched.api.became import became
 from lightsched.api.delivered import show_fired
 from lightsched.api.deliveries import delivery_topics
 from lightsched.api.documents import described, refusals
@@ -42,10 +43,14 @@ class RecentParameters(Parameters):
     responses={**described(200, "Newest first", Recent), **refusals(400, 403, 503)},
 )
 async def get_recent(face: Running, asked: Annotated[RecentParameters, Query()]) -> Response:
-    """The last deliveries on all topics, in short; reading them moves no group."""
+    """The last deliveries on all topics, in short, and what became of them; reading them moves no group."""
     async with face.long_work.turns():
         bounds = await face.node.log.all_ends(delivery_topics(face))
-        return answer(Recent(await _newest(face.node.log, bounds, asked.limit), sum(end for _, end in bounds.values())))
+        fired = await _newest(face.node.log, bounds, asked.limit)
+        statuses = await became(face, [each.delivery for each in fired])
+    for each in fired:
+        each.status = statuses.get(each.delivery)
+    return answer(Recent(fired, sum(end for _, end in bounds.values())))
 
 
 async def _newest(log: Log, bounds: Mapping[Place, tuple[int, int]], limit: int) -> list[Fired]:

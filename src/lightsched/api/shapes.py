@@ -15,6 +15,7 @@ from lightsched.event.errors import Problem
 from lightsched.event.model import WindowSpec
 from lightsched.event.status import Outcome, Status
 from lightsched.event.tenant import Defaults, Rule, TenantLimits
+from lightsched.log.peer import Load
 
 _encode = msgspec.json.Encoder().encode
 
@@ -267,6 +268,7 @@ class Fired(msgspec.Struct, kw_only=True):
     delivered_at: Instant
     late_ms: int
     bytes: int
+    status: Status | None = None  # of this attempt; None: it is not known any more
 
 
 class Recent(msgspec.Struct):
@@ -375,7 +377,9 @@ class NodeShown(msgspec.Struct, kw_only=True):
     url: str
     version: str
     log: str
+    roles: list[str]  # what its process does: `scheduler`, `api`, `executor`, `injector`
     partitions: list[int]
+    load: Load | None  # none: it has not said
     started_at: Instant
     heartbeat: Instant
     unhandled: list[str]  # types that were delivered and that nobody executes, as far as is known (`lightsched dev`)

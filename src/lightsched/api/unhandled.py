@@ -1,12 +1,14 @@
 """Which deliveries does nobody handle? Types that were delivered to a topic and that no executor there takes care of.
 
-What this process executes is known by type. Of those who poll from elsewhere it is only known that they do: while
-somebody polls a topic, what is delivered there counts as handled.
+What this process executes is known by type. Of those who read from elsewhere it is only known that they do: while
+somebody reads a topic (`lightsched.api.audience`), and for those who come in a moment, what is delivered there counts
+as handled.
 """
 
 import asyncio
 import logging
 from collections.abc import Iterable
+from time import monotonic
 from typing import NamedTuple
 
 from lightsched.api.deliveries import delivery_topics
@@ -19,6 +21,8 @@ LOOK_EVERY_S = 0.5
 MOST_AT_ONCE = 200
 """Of a topic, with each look: with more than that, it is enough to see some."""
 MOST_TYPES = 1_000
+GRACE_S = 5.0
+"""From a delivery until it is said that nobody handles it: whoever is to read it may be on the way."""
 
 
 class Handled(NamedTuple):
@@ -42,13 +46,14 @@ class Unhandled:
         self._face = face
         self._handled = tuple(handled)
         self._own = {(each.topic, each.group) for each in self._handled}
-        self._seen: dict[str, set[str]] = {}
+        self._seen: dict[str, dict[str, float]] = {}  # topic → type → since when nobody has read it
+        self._said: set[tuple[str, str]] = set()
         self._positions: dict[str, dict[int, int]] = {}
 
     @property
     def types(self) -> list[str]:
-        """Those of topics that nobody else polls now."""
-        return sorted({type for topic, types in self._seen.items() if not self._polled(topic) for type in types})
+        """Those that were named and are still to be read, of topics that nobody else reads now."""
+        return sorted({type for topic in self._seen for type in self._alone(topic) if (topic, type) in self._said})
 
     async def watch(self) -> None:
         """Look at what is delivered, and say it once of each type."""
@@ -56,6 +61,7 @@ class Unhandled:
             for topic in delivery_topics(self._face):
                 for appended in await self._next(topic):
                     self._look_at(topic, appended)
+                self._say(topic)
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def _next(self, topic: str) -> list[Appended]:
@@ -79,16 +85,25 @@ class Unhandled:
         type_ = next(
             (value.decode(errors="replace") for name, value in appended.record.headers if name == "ce_type"), ""
         )
-        types = self._seen.setdefault(topic, set())
-        if type_ in types or len(types) >= MOST_TYPES or any(each.has(topic, type_) for each in self._handled):
-            return
-        if not self._polled(topic):
-            types.add(type_)
-            log.warning(
-                "nobody handles deliveries of the type %r on %s: start an executor for it, see docs/executors.md",
-                type_,
-                topic,
-            )
+        types = self._seen.setdefault(topic, {})
+        if len(types) < MOST_TYPES and not any(each.has(topic, type_) for each in self._handled):
+            types.setdefault(type_, monotonic())
 
-    def _polled(self, topic: str) -> bool:
-        return any(reader[0] == topic and reader not in self._own for reader in list(self._face.readers))
+    def _say(self, topic: str) -> None:
+        if self._face.audience.reads(topic, self._own):
+            self._seen.pop(topic, None)  # it has been there to be read
+        for type_ in self._alone(topic):
+            if (topic, type_) not in self._said:
+                self._said.add((topic, type_))
+                log.warning(
+                    "nobody handles deliveries of the type %r on %s: start an executor for it, see docs/executors.md",
+                    type_,
+                    topic,
+                )
+
+    def _alone(self, topic: str) -> list[str]:
+        """The types that nobody has come for in time."""
+        if self._face.audience.reads(topic, self._own):
+            return []
+        since = monotonic() - GRACE_S
+        return [type for type, seen in self._seen.get(topic, {}).items() if seen <= since]

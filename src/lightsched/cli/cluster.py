@@ -1,40 +1,55 @@
 """Which nodes are there, and how are they?"""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.printing import console, escape, print_json, relative, table
 
+if TYPE_CHECKING:
+    from lightsched.client.results import Load
+
+LOAD = ("pending", "lag", "in flight", "fired/s", "cpu")
+NOT_SAID = "—"
+
 
 def nodes(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show the nodes, what they own, and how much is pending there."""
+    """Show the nodes: what they do, what they own, and their load.
+
+    PENDING, LAG and IN FLIGHT are events that will fire, inputs that are still to be read, and runs without a report.
+    FIRED/S and CPU (cores that the process keeps busy) are over the seconds before; each node says so every 2 s.
+    """
     with connected(context) as client:
         found = client.nodes()
-        partitions = [] if as_json else client.partitions()
     if as_json:
         for node in found:
             print_json(node)
         return
-    rows = []
-    for node in found:
-        own = [partition for partition in partitions if partition.owner == node.id]
-        rows.append(
-            (
-                escape(node.id),
-                escape(node.url),
-                node.version,
-                node.log,
-                _ranges(node.partitions),
-                f"{sum(partition.pending for partition in own):,}",
-                f"{sum(partition.lag for partition in own):,}",
-                relative(node.started_at),
-                relative(node.heartbeat),
-            )
+    columns = ("node", "url", "version", "log", "roles", "partitions", *LOAD, "started", "heard of")
+    rows = [
+        (
+            escape(node.id),
+            escape(node.url),
+            node.version,
+            node.log,
+            escape(", ".join(node.roles)) or NOT_SAID,
+            _ranges(node.partitions),
+            *_load(node.load),
+            relative(node.started_at),
+            relative(node.heartbeat),
         )
-    columns = ("node", "url", "version", "log", "partitions", "pending", "lag", "started", "heard of")
+        for node in found
+    ]
     console().print(table(columns, rows))
     for type_ in sorted({type_ for node in found for type_ in node.unhandled}):
         console().print(f"Nobody handles deliveries of the type {escape(type_)}: start an executor for it.")
+
+
+def _load(load: "Load | None") -> tuple[str, ...]:
+    if load is None:
+        return (NOT_SAID,) * len(LOAD)
+    return f"{load.pending:,}", f"{load.lag:,}", f"{load.in_flight:,}", f"{load.fired_per_s:,}", f"{load.cpu:.2f}"
 
 
 def _ranges(numbers: list[int]) -> str:

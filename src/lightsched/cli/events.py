@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lightsched.cli.asking import AsJson, Id, Key, Tenant, connected
+from lightsched.cli.definition import pairs
 from lightsched.cli.printing import console, escape, facts, local, print_json, relative, short, status, table
 
 if TYPE_CHECKING:
     from lightsched.client import Result, Run, ScheduledEvent
 
+OfStatus = Annotated[list[str] | None, typer.Option("--status", help="Only in this status; may be repeated.")]
+OfType = Annotated[str | None, typer.Option("--type", help="Only of this type.")]
+OfLabel = Annotated[list[str] | None, typer.Option(help="Only with this label, as name=value; repeatable.")]
+Prefix = Annotated[str, typer.Option(help="Only ids that begin with this.")]
+DueFrom = Annotated[str | None, typer.Option(help="Only what fires next at or after this time.")]
+DueTo = Annotated[str | None, typer.Option(help="Only what fires next before this time.")]
+Reason = Annotated[str, typer.Option(help="Why, for the audit and for `explain`.")]
 Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")]
 
 
@@ -29,12 +37,12 @@ def get(context: typer.Context, id: Id, tenant: Tenant = "default", key: Key = N
 def list_events(
     context: typer.Context,
     tenant: Annotated[str, typer.Option(help="Whose events; `*`: everybody's.")] = "default",
-    status_: Annotated[list[str] | None, typer.Option("--status", help="Only in this status; may be repeated.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only of this type.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Only with this label, as name=value; repeatable.")] = None,
-    prefix: Annotated[str, typer.Option(help="Only ids that begin with this.")] = "",
-    due_from: Annotated[str | None, typer.Option(help="Only what fires next at or after this time.")] = None,
-    due_to: Annotated[str | None, typer.Option(help="Only what fires next before this time.")] = None,
+    status_: OfStatus = None,
+    type_: OfType = None,
+    label: OfLabel = None,
+    prefix: Prefix = "",
+    due_from: DueFrom = None,
+    due_to: DueTo = None,
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +87,7 @@ def command(name: str) -> Callable[..., None]:
         id: Id,
         tenant: Tenant = "default",
         key: Key = None,
-        reason: Annotated[str, typer.Option(help="Why, for the audit and for `explain`.")] = "",
+        reason: Reason = "",
         as_json: AsJson = False,
     ) -> None:
         with connected(context, tenant) as client:
@@ -154,17 +162,6 @@ def say(result: "Result", *, as_json: bool) -> None:
     elif result.status == "EXPIRED":
         words += ", and already EXPIRED: its time is too long past"
     console().print(words)
-
-
-def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
-    """From `name=value`, as often as it was given."""
-    found = {}
-    for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{text!r} must be written as name=value", param_hint=option)
-        found[name] = value
-    return found
 
 
 def _row(event: "ScheduledEvent") -> tuple[str, ...]:

@@ -38,6 +38,8 @@ async def executing(face: Face, address: str) -> AsyncIterator[None]:
         watching = asyncio.create_task(face.unhandled.watch(), name="unhandled")
         for task in (*tasks, watching):
             task.add_done_callback(_tell)
+        if executors:
+            face.node.roles.append("executor")
         log.info("executing %s", ", ".join(sorted(type for executor in executors for type in executor.routes.types)))
         try:
             yield

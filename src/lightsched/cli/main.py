@@ -11,13 +11,16 @@ from typing import Annotated, NoReturn
 import typer
 
 from lightsched.cli import (
+    bulk,
     cluster,
+    dead_letters,
     doctor,
     events,
     injecting,
     planning,
     scheduling,
     serving,
+    tenants,
     topics,
     watching,
 )
@@ -43,6 +46,8 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "get": events.get,
         "list": events.list_events,
         **{name: events.command(name) for name in events.COMMANDS},
+        "update": scheduling.update,
+        "bulk": bulk.bulk,
         "history": events.history,
         "explain": events.explain,
     },
@@ -53,6 +58,8 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
 for _panel, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
         app.command(name=_name, rich_help_panel=_panel)(_command)
+app.add_typer(dead_letters.app, name="dead-letters", rich_help_panel=OPERATIONS)
+app.add_typer(tenants.app, name="tenants", rich_help_panel=OPERATIONS)
 app.add_typer(topics.app, name="topics", rich_help_panel=OPERATIONS)
 
 
@@ -69,7 +76,10 @@ def root(
     context: typer.Context,
     server: Annotated[
         str,
-        typer.Option(envvar="LIGHTSCHED_SERVER", help="The server to ask, or kafka://host:port."),
+        typer.Option(
+            envvar="LIGHTSCHED_SERVER",
+            help="The server to ask, or kafka://host:port.",
+        ),
     ] = USUAL_SERVER,
     token: Annotated[
         str, typer.Option(envvar="LIGHTSCHED_TOKEN", help="Who asks.", show_default=False, show_envvar=True)

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from lightsched.cli.asking import AsJson, connected
+from lightsched.cli.definition import read_object
 from lightsched.cli.printing import console, escape, local, print_json, relative, table
-from lightsched.cli.scheduling import read_object
 
 _BAR = 40
 

@@ -55,6 +55,8 @@ def _beside(company: Company) -> Any:
         async with AsyncExitStack() as stack:
             if executing is not None:
                 await stack.enter_async_context(executing(face, address))
+            if found:
+                face.node.roles.append("injector")
             await stack.enter_async_context(injecting(company.inbox or USUAL, found, address))
             yield
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lightsched.cli.asking import AsJson, connected
+from lightsched.cli.definition import read_value
 from lightsched.cli.printing import console, escape, local, print_json, short
-from lightsched.cli.scheduling import read_value
 
 if TYPE_CHECKING:
     from lightsched.client import Delivery

@@ -1,6 +1,6 @@
 """How does a program use lightsched? `Client`, over REST or over Kafka; `SyncClient` is the same without `await`.
 
-Client = Commanding + Looking + Receiving, over a Transport: Rest or KafkaTransport
+Client = Commanding + Looking + Receiving + Operating, over a Transport: Rest or KafkaTransport
 """
 
 import os
@@ -13,6 +13,7 @@ from lightsched.client.commanding import Commanding
 from lightsched.client.errors import Invalid
 from lightsched.client.kafka_place import Kafka
 from lightsched.client.looking import Looking
+from lightsched.client.operating import Operating
 from lightsched.client.receiving import Receiving
 from lightsched.client.transport import Transport
 
@@ -21,7 +22,7 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI app."""
 
 
-class Client(Commanding, Looking, Receiving):
+class Client(Commanding, Looking, Receiving, Operating):
     """A connection to lightsched, for asyncio.
 
     Example:
@@ -70,7 +71,7 @@ class Client(Commanding, Looking, Receiving):
 def _transport_to(server: str | Kafka | App, token: str, timeout_s: float, retries: int) -> Transport:
     """Only what is needed is imported: each takes a while."""
     if isinstance(server, str) and urlsplit(server).scheme == "kafka":
-        server = Kafka.parse(server)
+        server = Kafka.found(server)
     if isinstance(server, Kafka):
         from lightsched.client.kafka import KafkaTransport  # noqa: PLC0415
 

@@ -159,6 +159,9 @@ class Commanding(Connected):
         """
         removed = {name: None for name, value in changes.items() if value is None}
         patch = {**as_json(changes), **removed, **({"reason": reason} if reason else {})}
+        for one, other in (("payload", "payload_base64"), ("payload_base64", "payload")):
+            if patch.get(one) is not None:
+                patch.setdefault(other, None)
         return await self._transport.ask(
             path_of(id),
             Result,

@@ -98,6 +98,17 @@ class Filter(TypedDict, total=False):
     due_to: Time | None
 
 
+class Rules(TypedDict, total=False):
+    """What holds for all events of a tenant; see docs/rest.md."""
+
+    rule: Literal["key", "round_robin", "tenant", "recurrence"]
+    topics: Sequence[str]
+    limits: Mapping[str, int]
+    weight: int
+    window: Window
+    defaults: Mapping[str, Any]
+
+
 class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A command, ready to be sent."""
 

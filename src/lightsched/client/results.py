@@ -235,6 +235,17 @@ class ReportAnswers(msgspec.Struct, frozen=True):
     results: list[ReportAnswer]
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a node has to do."""
+
+    pending: int
+    lag: int
+    in_flight: int
+    fired_per_s: float
+    cpu: float  # cores that its process keeps busy
+    seconds: float  # over which the last two were measured
+
+
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A node of the cluster."""
 
@@ -245,6 +256,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     partitions: list[int]
     started_at: datetime
     heartbeat: datetime
+    roles: list[str] = []  # what its process does: `scheduler`, `api`, `executor`, `injector`
+    load: Load | None = None
     unhandled: list[str] = []  # types that were delivered and that nobody executes, as far as is known
 
 
@@ -279,3 +292,54 @@ class Health(msgspec.Struct, frozen=True):
 
     status: str
     version: str
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that was put aside, and why."""
+
+    id: str
+    at: datetime
+    reason: str
+    detail: str
+    topic: str  # where it came from; of a delivery: where it was to go
+    partition: int
+    offset: int
+    key: str
+    headers: dict[str, str]
+    cut_from: int | None = None  # bytes of the value, of which only the beginning was kept
+    value: Any = None
+    value_base64: str | None = None
+
+
+class DeadLetters(msgspec.Struct, frozen=True):
+    """A page of them."""
+
+    dead_letters: list[DeadLetter]
+    cursor: str | None
+
+
+class Redriven(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter that was sent again."""
+
+    id: str
+    topics: list[str]
+    outcome: Outcome | None  # of a command
+    error: str
+
+
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of a tenant."""
+
+    name: str
+    rule: str
+    topics: list[str]
+    limits: dict[str, int]
+    weight: int
+    window: dict[str, Any] | None
+    defaults: dict[str, Any]
+
+
+class Tenants(msgspec.Struct, frozen=True):
+    """The tenants that have rules of their own."""
+
+    tenants: list[Tenant]

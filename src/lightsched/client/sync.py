@@ -124,6 +124,12 @@ class SyncClient:
     nodes = _waiting(Client.nodes)
     partitions = _waiting(Client.partitions)
     health = _waiting(Client.health)
+    dead_letters = _one_by_one(Client.dead_letters)
+    dead_letter = _waiting(Client.dead_letter)
+    redrive = _waiting(Client.redrive)
+    tenants = _waiting(Client.tenants)
+    get_tenant = _waiting(Client.get_tenant)
+    put_tenant = _waiting(Client.put_tenant)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

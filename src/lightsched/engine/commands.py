@@ -6,6 +6,7 @@ or an event that is over. A command that asks for what is already so gets the an
 
 from msgspec import structs
 
+from lightsched.engine.changes import MOST_BYTES, changed
 from lightsched.engine.conditions import changed_meanwhile, heard_before, remember, too_late
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
@@ -94,7 +95,7 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
             trail=old.trail,
             heard=old.heard,
         )
-        state = draft.note(state, "replaced", f"revision {state.revision}")
+        state = draft.note(state, "replaced", f"revision {state.revision}{_changes(draft, name, old, event)}")
     if old is None or old.status in FINAL:
         draft.begin()
     if due_ms is None:
@@ -102,6 +103,13 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
     if not event.repeats and due_ms <= appended_ms - draft.rules.limits.keep_ms:
         return draft.note(draft.end(state, Signal.EXPIRED), "too_old")
     return state
+
+
+def _changes(draft: Draft, name: Identity, old: State, event: Event) -> str:
+    if not 0 < old.size <= MOST_BYTES:
+        return ""
+    names = changed(draft.event(name), event)
+    return f" (changed: {names})" if names else ""
 
 
 def cancel(draft: Draft, command: Command) -> None:

@@ -1,6 +1,7 @@
 """Why did it fire, or why did it not? The decisions about an event, in words, oldest first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -48,16 +49,17 @@ def explain(state: State, event: Event, runs: Sequence[tuple[int, FinishedRun]],
     first = f"It was scheduled: {words}." if state.revision == 1 else "It was scheduled."
     story: list[tuple[int, str]] = [(state.created_ms, first)]
     for step in state.trail:
-        is_last = step.what == "replaced" and step.detail == f"revision {state.revision}"
+        is_last = step.what == "replaced" and f"{step.detail} ".startswith(f"revision {state.revision} ")
         detail = f"{step.detail}, {words}" if is_last else step.detail
         story.append((step.at_ms, WORDS[step.what].format(detail).strip()))
     for due_ms, run in runs:
-        story.extend((attempt.delivered_ms, _delivered(due_ms, attempt)) for attempt in run.attempts)
+        story.extend(_attempts(due_ms, run.attempts))
         if run.status is not Status.SUCCESS or event.tracked:
             why = f": {run.error}" if run.error else ""
             story.append((run.finished_ms, f"The run due {format_utc(due_ms)} ended {run.status}{why}."))
     for out in state.runs:
-        story.extend((attempt.delivered_ms, _delivered(out.due_ms, attempt)) for attempt in out.attempts)
+        again_ms = out.at_ms if out.phase is Phase.RETRY and not state.paused else None
+        story.extend(_attempts(out.due_ms, out.attempts, again_ms))
     story.sort(key=lambda line: line[0])
     reasons = [Reason(format_utc(at_ms), text) for at_ms, text in story]
     return [*reasons, *(Reason("", text) for text in _now(state))]
@@ -75,6 +77,24 @@ def _now(state: State) -> list[str]:
     elif state.due_ms is not None:
         lines.append(f"It fires next at {format_utc(state.due_ms)}.")
     return lines
+
+
+def _attempts(due_ms: int, attempts: Sequence[Attempt], again_ms: int | None = None) -> Iterator[tuple[int, str]]:
+    """What became of each attempt but the one that ended the run; `again_ms`: when the next one goes."""
+    for attempt, after in zip_longest(attempts, attempts[1:]):
+        yield attempt.delivered_ms, _delivered(due_ms, attempt)
+        if attempt.status is Status.RETRIABLE_FAILURE:
+            when = ""
+            if after is not None:
+                when = f"; it was tried again at {format_utc(after.delivered_ms)}"
+            elif again_ms is not None:
+                when = f"; it is tried again at {format_utc(again_ms)}"
+            yield attempt.ended_ms or attempt.delivered_ms, _failed(due_ms, attempt) + when + "."
+
+
+def _failed(due_ms: int, attempt: Attempt) -> str:
+    where = f" at {attempt.executor}" if attempt.executor else ""
+    return f"Attempt {attempt.attempt} of the run due {format_utc(due_ms)} failed{where}: {attempt.error}"
 
 
 def _delivered(due_ms: int, attempt: Attempt) -> str:

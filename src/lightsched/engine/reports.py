@@ -8,12 +8,13 @@ from typing import NamedTuple
 from msgspec import structs
 
 from lightsched.engine.draft import Draft, moved
+from lightsched.engine.rules import Rules
 from lightsched.engine.runs import fail, finish, with_run
 from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Answer, DeadLetter, Follow
 from lightsched.event import status as machine
 from lightsched.event.check import AUTO, check
-from lightsched.event.command import ASSIGNED, Refused, decode
+from lightsched.event.command import ASSIGNED, WHO, Refused, decode
 from lightsched.event.delivery import DeliveryName, token_of
 from lightsched.event.errors import InvalidEvent, invalid
 from lightsched.event.identity import parts
@@ -36,6 +37,10 @@ SIGNALS = {
 _BEATS = frozenset({ReportStatus.CLAIMED, ReportStatus.PROCESSING})
 _SMALL_BYTES = 4_096
 FORBIDDEN = "forbidden"
+INVALID_THEN = "INVALID_THEN"
+"""Why a `then` event is a dead letter."""
+THEN = "ls_then"
+"""Header of such a letter: which one it was, and of the report on which delivery."""
 IGNORED = {
     FORBIDDEN: "the token does not belong to this delivery",
     "unknown": "no such event: it is over and forgotten, or was never here",
@@ -91,7 +96,7 @@ def apply(draft: Draft, heard: Heard) -> None:
     )
     if not ignored:
         for index, raw in enumerate(report.then):
-            follow(draft, report, name, index, bytes(raw))
+            follow(draft, heard, index, bytes(raw))
 
 
 def _apply(draft: Draft, report: Report, name: DeliveryName) -> str:
@@ -147,28 +152,36 @@ def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run
     return with_run(state, run)
 
 
-def follow(draft: Draft, report: Report, name: DeliveryName, index: int, raw: bytes) -> None:
+def follow(draft: Draft, heard: Heard, index: int, raw: bytes) -> None:
     """Append a `then` event, in the same step as the status that caused it; a bad one is put aside."""
-    rules = draft.rules
-    tenant, key, id_ = parts(name.identity)
+    rules, delivery = draft.rules, heard.report.delivery
+    tenant, key, id_ = parts(heard.name.identity)
     try:
-        event = decode(raw, rules.limits)
-        if event.tenant not in ("default", tenant):
-            raise invalid("tenant", f"a follow-up belongs to its parent's tenant, `{tenant}`: leave it out")
-        event.tenant = tenant
-        assigned = not event.id and event.op is Op.SCHEDULE
-        if assigned:
-            mark = blake2b(f"{report.delivery}/{index}/".encode() + raw, digest_size=12).hexdigest()
-            event.id = f"{AUTO}then-{mark}"
-        event.key = event.key or event.id
-        check(event, rules.limits, draft.now_ms, trusted_id=assigned)
+        record, to = follow_up(rules, raw, draft.now_ms, tenant=tenant, mark=f"{delivery}/{index}/")
     except InvalidEvent as error:
+        detail = f"then[{index}] of {delivery}: {error}"
+        letter = Record(key.encode(), raw, ((THEN, f"{index} {delivery}".encode()),))
+        where = heard.appended
         draft.step.dead_letters.append(
-            DeadLetter("INVALID_THEN", f"then[{index}] of {report.delivery}: {error}", Record(key.encode(), raw))
+            DeadLetter(INVALID_THEN, detail, letter, where.topic, where.offset, where.partition)
         )
         return
     draft.bytes += len(raw)
-    headers = ((ASSIGNED, b"1"),) if assigned else ()
-    record = Record(event.key.encode(), encoder.encode(event), (*headers, ("ls_who", f"then of {id_}".encode())))
-    to = home(rules.tenant(tenant), event, rules.partitions)
+    record = Record(record.key, record.value, (*record.headers, (WHO, f"then of {id_}".encode())))
     draft.step.follows.append(Follow(rules.limits.names.events, to, record))
+
+
+def follow_up(rules: Rules, raw: bytes, now_ms: int, *, tenant: str, mark: str) -> tuple[Record, int]:
+    """A `then` event as a command, and the partition that it goes to. `mark` names it, if it does not do so itself."""
+    event = decode(raw, rules.limits)
+    if event.tenant not in ("default", tenant):
+        raise invalid("tenant", f"a follow-up belongs to its parent's tenant, `{tenant}`: leave it out")
+    event.tenant = tenant
+    assigned = not event.id and event.op is Op.SCHEDULE
+    if assigned:
+        event.id = f"{AUTO}then-{blake2b(mark.encode() + raw, digest_size=12).hexdigest()}"
+    event.key = event.key or event.id
+    check(event, rules.limits, now_ms, trusted_id=assigned)
+    headers = ((ASSIGNED, b"1"),) if assigned else ()
+    record = Record(event.key.encode(), encoder.encode(event), headers)
+    return record, home(rules.tenant(tenant), event, rules.partitions)

@@ -171,7 +171,7 @@ def fail(
         phase=Phase.RETRY,
         at_ms=at_ms,
         status=status,
-        attempts=_closed(state, run, status, executor, error),
+        attempts=_closed(draft, state, run, status, executor=executor, error=error),
         timed_out=timed_out,
     )
     return with_run(state, run)
@@ -267,7 +267,9 @@ def _write(
         status=status,
         finished_ms=draft.now_ms,
         attempt=run.attempt,
-        attempts=_closed(state, run, status, executor, error) if run.phase is Phase.DELIVERED else run.attempts,
+        attempts=_closed(draft, state, run, status, executor=executor, error=error)
+        if run.phase is Phase.DELIVERED
+        else run.attempts,
         error=error,
         result=result,
     )
@@ -333,8 +335,9 @@ def with_run(state: State, run: Run) -> State:
     return structs.replace(state, runs=(*state.runs, run))
 
 
-def _closed(state: State, run: Run, status: Status, executor: str, error: str) -> tuple[Attempt, ...]:
+def _closed(draft: Draft, state: State, run: Run, status: Status, *, executor: str, error: str) -> tuple[Attempt, ...]:
     """The attempt that was out is over."""
     last = run.attempts[-1]
     error = error[: min(MAX_ERROR_KEPT, MAX_TEXT_KEPT // max(len(state.runs), 1))]
-    return (*run.attempts[:-1], structs.replace(last, status=status, executor=executor or last.executor, error=error))
+    over = structs.replace(last, status=status, executor=executor or last.executor, error=error, ended_ms=draft.now_ms)
+    return (*run.attempts[:-1], over)

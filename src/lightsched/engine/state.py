@@ -30,6 +30,7 @@ class Attempt(msgspec.Struct, array_like=True, frozen=True, gc=False):
     status: Status
     executor: str = ""
     error: str = ""
+    ended_ms: int = 0  # when it was reported, or its lease ran out; 0: not known, it was written by an earlier version
 
 
 class Run(msgspec.Struct, array_like=True, frozen=True, gc=False):

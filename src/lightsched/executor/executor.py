@@ -130,7 +130,7 @@ class Executor:
         """Only what is needed is imported."""
         server = self.server
         if isinstance(server, str) and urlsplit(server).scheme == "kafka":
-            server = Kafka.parse(server)
+            server = Kafka.found(server)
         if isinstance(server, Kafka):
             from lightsched.executor.over_kafka import KafkaSource  # noqa: PLC0415
 

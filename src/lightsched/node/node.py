@@ -25,6 +25,7 @@ from lightsched.log.port import Log, Partition
 from lightsched.node.answers import Answers
 from lightsched.node.clock import Clock, SystemClock
 from lightsched.node.guard import ClockGuard
+from lightsched.node.load import Burden
 from lightsched.node.metrics import Metrics
 from lightsched.node.opening import open_embedded, open_kafka
 from lightsched.node.peers import Peers
@@ -64,6 +65,8 @@ class Node:
         self.started_ms = clock.wall_ms()
         self.metrics = metrics
         self.workers: dict[int, Worker] = {}
+        self.burden = Burden(self.workers)
+        self.roles = ["scheduler"]  # and what else its process does: whoever starts that adds it
         self.commands = Submitting(log_, self.workers, self.answers, self.peers)
         self.tenants: dict[str, Tenant] = {}  # those that have rules of their own; the same on all nodes
         log_.watch(self._hear_of_tenant)
@@ -266,6 +269,8 @@ class Node:
             version=__version__,
             partitions=tuple(sorted(self.workers)),
             started_ms=self.started_ms,
+            roles=tuple(self.roles),
+            load=self.burden.load(),
         )
 
     # reads

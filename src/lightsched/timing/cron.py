@@ -105,6 +105,12 @@ class Cron:
         gap = None if self._rhythm else gap_ending_at(self.zone, ms)
         return gap is not None and self._matches(*gap) > 0
 
+    def jumped_before(self, ms: int) -> bool:
+        """A rhythm: is this its first time since the clock jumped over some of them?"""
+        start_ms = span_at(self.zone, ms)[0]
+        gap = gap_ending_at(self.zone, start_ms) if self._rhythm else None
+        return gap is not None and self._matches(*gap) > 0 and (self.before(ms - 1) or 0) < start_ms
+
     def repeated_at(self, ms: int) -> bool:
         """Does the clock show the local time of this instant twice?"""
         return is_repeated(self.zone, ms)

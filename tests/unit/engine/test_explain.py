@@ -2,11 +2,13 @@
 
 import pytest
 
+from lightsched.engine.changes import MOST_BYTES
 from lightsched.engine.explain import WORDS
 from tests.unit.engine.scheduler import Scheduler
 
 OFFICE = {"window": {"from": "09:00", "to": "17:00"}}
-THE_RUN = "The run due 2026-03-02T10:10:00.000Z"
+DUE = "2026-03-02T10:10:00.000Z"
+THE_RUN = f"The run due {DUE}"
 
 
 def story(prepare, *, rules=None):
@@ -90,7 +92,7 @@ def skipped_active_runs(s):
 
 
 TOLD = {
-    "replaced": "A new definition took the place of the old one: revision 2, in some words.",
+    "replaced": "A new definition took the place of the old one: revision 2 (changed: at), in some words.",
     "too_old": "It was older than the history when it arrived, so it expired at once.",
     "never_due": "It has no time to fire at, so it expired at once.",
     "cancelled": "It was cancelled. {wrong} customer",
@@ -129,6 +131,7 @@ def test_the_story_goes_from_the_beginning_to_now(scheduler):
     assert scheduler.story("e") == [
         "It was scheduled: in some words.",
         f"{THE_RUN} was delivered.",
+        f"Attempt 1 of the run due {DUE} failed: busy; it was tried again at 2026-03-02T10:11:00.000Z.",
         f"{THE_RUN} was delivered (attempt 2).",
         f"{THE_RUN} is out at an executor; without a word it times out at 2026-03-02T10:16:00.000Z.",
     ]
@@ -171,4 +174,52 @@ def test_waiting_for_a_slot_or_for_the_run_before_is_told():
 def test_the_schedule_that_holds_is_told_of_the_revision_that_brought_it():
     told = story(replaced)
     assert told[0] == "It was scheduled."
-    assert told[1] == "A new definition took the place of the old one: revision 2, in some words."
+    assert told[1] == "A new definition took the place of the old one: revision 2 (changed: at), in some words."
+
+
+def test_a_failed_attempt_is_told_with_its_error_its_executor_and_when_it_is_tried_again(scheduler):
+    scheduler.post({"id": "e", "in": "10m", "retry": {"delays": ["1m", "7m"]}, "timeout": "2m"})
+    scheduler.at("10:10").report("RETRIABLE_FAILURE", error="busy", executor="mail-1")
+    failed = f"Attempt 1 of the run due {DUE} failed at mail-1: busy"
+    assert scheduler.story("e")[-2:] == [
+        f"{failed}; it is tried again at 2026-03-02T10:11:00.000Z.",
+        f"{THE_RUN} goes at 2026-03-02T10:11:00.000Z.",
+    ]
+    scheduler.at("10:13")
+    timed_out = f"Attempt 2 of the run due {DUE} failed: no report or heartbeat for 2 minutes"
+    assert scheduler.story("e")[-4:-1] == [
+        f"{failed}; it was tried again at 2026-03-02T10:11:00.000Z.",
+        f"{THE_RUN} was delivered (attempt 2).",
+        f"{timed_out}; it is tried again at 2026-03-02T10:20:00.000Z.",
+    ]
+    scheduler.at("10:14").pause("e")
+    assert f"{timed_out}." in scheduler.story("e")
+    scheduler.cancel("e")
+    assert scheduler.story("e")[-5:] == [
+        f"{timed_out}.",
+        "It was paused.",
+        "It was cancelled.",
+        f"{THE_RUN} ended CANCELLED: the event was cancelled.",
+        "It is over: CANCELLED.",
+    ]
+
+
+def test_a_replacement_says_which_fields_it_changed(scheduler):
+    scheduler.post({"id": "e", "every": "1h", "payload": {"a": 1}, "labels": {"x": "1"}})
+    scheduler.post({"id": "e", "every": "1h", "payload": {"a": 2}, "labels": {"x": "1"}, "timezone": "Europe/Paris"})
+    scheduler.post({"id": "e", "in": "1h"})
+    second, third = scheduler.story("e")[1:3]
+    assert second == "A new definition took the place of the old one: revision 2 (changed: timezone, payload)."
+    assert third.endswith(": revision 3 (changed: at, every, timezone, labels, payload), in some words.")
+
+
+def test_of_a_replacement_that_changed_much_or_is_large_not_all_is_told(scheduler):
+    much = {"jitter": "1s", "max_runs": 5, "timeout": "1m", "overlap": "skip", "priority": 1, "type": "x"}
+    scheduler.post({"id": "e", "in": "1h", "payload": "x" * MOST_BYTES})
+    scheduler.post({"id": "e", "in": "1h"})
+    scheduler.post({"id": "e", "every": "1h", "labels": {"x": "1"}, "headers": {"x": "1"}, "payload": 1, **much})
+    large, many = scheduler.story("e")[1:3]
+    assert large == "A new definition took the place of the old one: revision 2."
+    assert many.endswith(
+        "revision 3 (changed: type, at, every, max_runs, jitter, overlap, timeout, priority and 3 more), in some words."
+    )

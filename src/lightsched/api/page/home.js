@@ -117,6 +117,7 @@ function showRecent(deliveries) {
       "tr",
       { class: isNew ? "new" : undefined },
       el("td", {}, eventLink(delivery), under(delivery, delivery.attempt > 1 ? `attempt ${delivery.attempt}` : null)),
+      el("td", { class: "status" }, statusOf(delivery)),
       el("td", { class: "time" }, el("time", { title: delivery.due }, shortTime(delivery.due))),
       el("td", { class: "time" }, span(delivery.late_ms)),
     );
@@ -124,6 +125,10 @@ function showRecent(deliveries) {
   known = new Set(deliveries.map((delivery) => delivery.delivery + delivery.topic));
   byId("recent").replaceChildren(...rows);
   byId("recent-note").textContent = rows.length ? "" : "Nothing has fired yet.";
+}
+
+function statusOf(delivery) {
+  return { NOT_STARTED: "no report yet", null: "forgotten" }[delivery.status] ?? delivery.status;
 }
 
 async function showEvents() {

@@ -1,0 +1,101 @@
+"""What may be said about an event on the command line? Every field of its definition is an option."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+WHEN, WHAT, HOW = "When", "What", "Policies"
+
+
+def option(*names: str, panel: str, says: str) -> Any:
+    """An option among others of its kind."""
+    return typer.Option(*names, help=says, rich_help_panel=panel, show_default=False)
+
+
+At = Annotated[str | None, option(panel=WHEN, says="A time, such as 2026-11-16T09:00:00Z.")]
+In = Annotated[str | None, option("--in", panel=WHEN, says="A while from now, such as 5m.")]
+CronText = Annotated[str | None, option(panel=WHEN, says="5 or 6 fields, or @daily.")]
+Every = Annotated[str | None, option(panel=WHEN, says="A duration, such as 1h30m.")]
+Timezone = Annotated[str | None, option("--timezone", "--tz", panel=WHEN, says="Such as Europe/Paris.")]
+StartsAt = Annotated[str | None, option(panel=WHEN, says="A recurrence begins here.")]
+EndsAt = Annotated[str | None, option(panel=WHEN, says="A recurrence ends here.")]
+MaxRuns = Annotated[int | None, option(panel=WHEN, says="A recurrence ends after so many.")]
+Jitter = Annotated[str | None, option(panel=WHEN, says="Spread over this duration.")]
+WindowText = Annotated[str | None, option(panel=WHEN, says='Such as \'{"from":"09:00","to":"17:00"}\'.')]
+Type = Annotated[str | None, option("--type", panel=WHAT, says="What kind of work.")]
+Payload = Annotated[
+    str | None, option("--payload", "-p", panel=WHAT, says="JSON, else text; @FILE: what is in the file.")
+]
+Topics = Annotated[list[str] | None, option("--topic", panel=WHAT, says="Where to deliver; repeatable.")]
+Headers = Annotated[list[str] | None, option("--header", panel=WHAT, says="name=value, travels along; repeatable.")]
+Labels = Annotated[list[str] | None, option("--label", panel=WHAT, says="name=value, to search by; repeatable.")]
+Priority = Annotated[int | None, option(panel=HOW, says="0 (first) to 9.")]
+CatchUp = Annotated[str | None, option(panel=HOW, says="Missed ones: latest, all, none.")]
+LookBack = Annotated[str | None, option(panel=HOW, says="How far back catching up goes.")]
+Overlap = Annotated[str | None, option(panel=HOW, says="While a run is out: allow, skip, queue.")]
+RetryText = Annotated[str | None, option(panel=HOW, says='Such as \'{"attempts":5,"delay":"1m"}\'.')]
+Timeout = Annotated[str | None, option(panel=HOW, says="Silence that counts as a failure.")]
+Until = Annotated[str | None, option(panel=HOW, says="success: stop at the first one.")]
+ExpiresIn = Annotated[str | None, option(panel=HOW, says="Worth nothing after this.")]
+Track = Annotated[bool | None, option("--track/--no-track", panel=HOW, says="Executors report.")]
+
+
+def fields_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields that were given, by the names that they have in an event."""
+    return {
+        name: _READ[name](value) if name in _READ else value for name, value in given.items() if value not in (None, [])
+    }
+
+
+def read_value(option: str, text: str) -> Any:
+    """JSON, or text that cannot be meant as JSON; `@FILE`: what is in the file, as bytes if it is no text."""
+    if text.startswith("@"):
+        try:
+            content = Path(text[1:]).read_bytes()
+        except OSError as error:
+            raise typer.BadParameter(f"cannot read {text[1:]}: {error.strerror}", param_hint=option) from None
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return content
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if text.lstrip().startswith(("{", "[")):
+            hint = f"looks like JSON and is none: {error}; for such a text write it as a JSON string"
+            raise typer.BadParameter(hint, param_hint=option) from None
+        return text
+
+
+def read_object(option: str, text: str | None) -> Any:
+    """A JSON object, if one was given."""
+    if text is None:
+        return None
+    value = read_value(option, text)
+    if not isinstance(value, dict):
+        raise typer.BadParameter(f"must be a JSON object, not {text[:80]!r}", param_hint=option)
+    return value
+
+
+def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+    """From `name=value`, as often as it was given."""
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{text!r} must be written as name=value", param_hint=option)
+        found[name] = value
+    return found
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "window": partial(read_object, "--window"),
+    "retry": partial(read_object, "--retry"),
+    "payload": partial(read_value, "--payload"),
+    "headers": partial(pairs, "--header"),
+    "labels": partial(pairs, "--label"),
+}

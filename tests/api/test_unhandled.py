@@ -1,0 +1,85 @@
+"""Whose deliveries does nobody handle? Nobody's who is read over REST, in whatever way."""
+
+import asyncio
+
+import httpx
+import pytest
+
+import lightsched
+from lightsched.api import audience, unhandled
+from lightsched.api.app import face_of
+from lightsched.api.unhandled import Handled, Unhandled
+from lightsched.node.settings import Settings
+
+WITHIN_S = 20
+
+
+@pytest.fixture
+async def watched(tmp_path, monkeypatch):
+    """A client of a node in this process, and what it finds unhandled."""
+    monkeypatch.setattr(unhandled, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(unhandled, "GRACE_S", 0.3)
+    settings = Settings.load(data=tmp_path, log="embedded", embedded={"partitions": 1})
+    async with lightsched.asgi(settings) as app:
+        face = face_of(await app.start())
+        found = Unhandled(face, [Handled("lightsched.deliveries", "own", frozenset({"http.*"}))])
+        watching = asyncio.create_task(found.watch())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a/api/v1") as client:
+            yield client, found
+        watching.cancel()
+
+
+async def fire(client, type):
+    await client.post("/events", json={"in": "1ms", "type": type})
+
+
+async def named(found, *types):
+    async with asyncio.timeout(WITHIN_S):
+        while found.types != list(types):  # noqa: ASYNC110 -- nobody tells
+            await asyncio.sleep(0.01)
+
+
+READS = {
+    "in a group": {"group": "curl"},
+    "waiting": {"group": "curl", "wait": "50ms"},
+    "looking on": {},
+}
+
+
+@pytest.mark.parametrize("how", READS.values(), ids=READS)
+async def test_what_a_client_comes_for_now_and_then_is_handled(watched, caplog, how):
+    client, found = watched
+    await client.get("/deliveries/deliveries", params=how)
+    await fire(client, "mine")
+    await asyncio.sleep(0.1)
+    await client.get("/deliveries/deliveries", params=how)
+    await asyncio.sleep(0.6)
+    assert found.types == []
+    assert "nobody handles" not in caplog.text
+
+
+async def test_whoever_comes_in_a_moment_is_in_time(watched, caplog):
+    client, found = watched
+    await fire(client, "mine")
+    await asyncio.sleep(0.1)
+    page = (await client.get("/deliveries/deliveries", params={"group": "curl", "wait": "5s"})).json()
+    assert [each["type"] for each in page["deliveries"]] == ["mine"]
+    await asyncio.sleep(0.6)
+    assert found.types == []
+    assert "nobody handles" not in caplog.text
+
+
+async def test_what_nobody_reads_is_named_once_until_somebody_does(watched, caplog, monkeypatch):
+    client, found = watched
+    await fire(client, "lost")
+    await fire(client, "http.request")
+    await client.get("/deliveries/deliveries", params={"group": "own"})
+    await named(found, "lost")
+    await fire(client, "lost")
+    await client.get("/deliveries/deliveries", params={"group": "other"})
+    await asyncio.sleep(0.1)
+    monkeypatch.setattr(audience, "LATELY_S", 0.0)
+    assert found.types == [], "they have been read"
+    await fire(client, "lost")
+    await named(found, "lost")
+    assert caplog.text.count("nobody handles") == 1
