@@ -1,7 +1,7 @@
 """A web server that notes what it gets, and answers as it is told."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
 
@@ -19,11 +19,13 @@ class Receiver:
         self.got: list[Got] = []
         self.answers: dict[str, bytes] = {}
         self.port = 0
+        self.serving: set[asyncio.Task] = set()
         self.left = asyncio.Event()
         self.asked, self.gate = asyncio.Event(), asyncio.Event()
 
     async def serve(self, reader, writer):
         self.connections += 1
+        self.serving.add(asyncio.current_task())
         try:
             while head := (await reader.readuntil(b"\r\n\r\n")).decode():
                 line, *lines = head.strip().split("\r\n")
@@ -36,6 +38,14 @@ class Receiver:
         finally:
             self.left.set()
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def end(self):
+        """Leave everybody who is still connected, and wait until that is done: a loop must not close before."""
+        for each in self.serving:
+            each.cancel()
+        await asyncio.gather(*self.serving, return_exceptions=True)
 
     async def answer(self, path, writer):
         if path in self.answers:
@@ -80,3 +90,4 @@ async def receiver(*hosts, port=0, ssl=None, island=None):
     finally:
         for listening in servers:
             listening.close()
+        await receiver.end()
