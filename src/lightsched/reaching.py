@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
     IllegalSaslStateError,
     KafkaConnectionError,
@@ -29,6 +29,7 @@ NOT_REACHED = (KafkaConnectionError, NodeNotReadyError, RequestTimedOutError)
 """What aiokafka raises then."""
 
 _ANSWERS_WITHIN_MS = 5_000
+_CLOSES_WITHIN_S = 1.0
 _NAMED_OTHERWISE = "write the address of the brokers as it stands in their certificate"
 _OF_A_CERTIFICATE = {
     9: "check the clock of this machine",
@@ -38,7 +39,7 @@ _OF_A_CERTIFICATE = {
 }
 """What to do about it, by OpenSSL's number; of the others the authority is missing."""
 _CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
-_TAKEN = frozenset(signature(create_conn).parameters)
+_TAKEN = frozenset(signature(AIOKafkaConnection).parameters)
 
 Address = tuple[str, int]
 
@@ -67,15 +68,25 @@ async def _tried(places: set[Address], settings: Mapping[str, Any]) -> dict[Addr
 async def _brokers(host: str, port: int, settings: Mapping[str, Any]) -> set[Address] | Exception:
     options = {name: value for name, value in settings.items() if name in _TAKEN}
     options["request_timeout_ms"] = min(options.get("request_timeout_ms", _ANSWERS_WITHIN_MS), _ANSWERS_WITHIN_MS)
+    connection = AIOKafkaConnection(host, port, **options)
     try:
-        connection = await create_conn(host, port, **options)
-        try:
-            answer = await connection.send(MetadataRequest([]))
-        finally:
-            connection.close()
+        await connection.connect()
+        answer = await connection.send(MetadataRequest([]))
     except (OSError, KafkaError) as error:
         return error
+    finally:
+        await _close(connection)
     return {(broker[1], broker[2]) for broker in answer.brokers}
+
+
+async def _close(connection: AIOKafkaConnection) -> None:
+    """Wait until the socket is closed: by TLS that takes a word of the broker's, and the loop may end after this.
+
+    aiokafka waits for none that is not let in (`create_conn`, and so its clients), and hands none out. What a client
+    of its has left so was begun before this connection, and ends while this one is waited for.
+    """
+    if connection._protocol is not None:  # noqa: SLF001 -- else it was never made, and there is no end to wait for
+        await asyncio.wait([connection.close()], timeout=_CLOSES_WITHIN_S)
 
 
 def _is_silence(error: Exception) -> bool:

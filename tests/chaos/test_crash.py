@@ -5,10 +5,12 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.chaos.server import Server
 
@@ -95,9 +97,15 @@ def read_all(url: str, expected: set[str]) -> list[dict[str, object]]:
     return found
 
 
-def test_acknowledged_events_are_delivered_exactly_once_whatever_is_killed(tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(tmp_path / "data")
+    yield made
+    made.kill()
+
+
+def test_acknowledged_events_are_delivered_exactly_once_whatever_is_killed(server: Server) -> None:
     rng = random.Random(SEED)
-    server = Server(tmp_path / "data")
     server.start()
     load = Load(server.url)
     clients = [threading.Thread(target=load.run, args=(number,)) for number in range(2)]

@@ -9,14 +9,19 @@ import re
 import subprocess
 import sys
 import uuid
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
 from lightsched import Client
 from lightsched.client import Kafka, Unreachable
 from lightsched.executor.configured import ExecutorSettings
+from lightsched.log.kafka.errors import Unreachable as NotReached
+from lightsched.log.kafka.topics import check_all
+from lightsched.node.settings import Settings
 from lightsched.security import SecuritySettings
 from lightsched.settings import BadSettings
 from lightsched_files.kafka import Kafka as FilesToKafka
@@ -127,6 +132,37 @@ def written(folder, kafka, **more):
     file = folder / "lightsched.yml"
     file.write_text(yaml.safe_dump(settings))
     return file
+
+
+@asynccontextmanager
+async def slow_line(bootstrap):
+    """A port that leads to a broker; what it says by TLS comes record by record, so its goodbye after its last word."""
+    links = set()
+
+    async def records(reader, writer):
+        while True:
+            head = await reader.readexactly(5)
+            writer.write(head + await reader.readexactly(int.from_bytes(head[3:])))
+            await asyncio.sleep(0.05)
+
+    async def requests(reader, writer):
+        while some := await reader.read(65_536):
+            writer.write(some)
+
+    async def serve(reader, writer):
+        links.add(asyncio.current_task())
+        from_broker, to_broker = await asyncio.open_connection(*bootstrap.split(":"))
+        answering = asyncio.create_task(requests(reader, to_broker))
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            await records(from_broker, writer)
+        answering.cancel()
+        for each in (writer, to_broker):
+            each.close()
+        await asyncio.gather(answering, writer.wait_closed(), to_broker.wait_closed(), return_exceptions=True)
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        yield listening.sockets[0].getsockname()[1]
+        await asyncio.gather(*links)
 
 
 def topics_of(kafka, prefix):
@@ -250,6 +286,16 @@ async def test_clients_executors_and_injectors_say_it_too(refused):
                 await attempt
             assert str(said.value).endswith(f"{words}.")
     await files.close()
+
+
+@pytest.mark.parametrize("refused", ["a wrong password", "a mechanism that the broker has not"], indirect=True)
+async def test_who_is_not_let_in_has_closed_all_sockets_when_told(refused, tmp_path):
+    kafka, words = refused
+    async with asyncio.timeout(LONG_S), slow_line(kafka["bootstrap"]) as port:
+        settings = Settings.load(written(tmp_path, but(kafka, f"127.0.0.1:{port}"))).kafka
+        with pytest.raises(NotReached, match=re.escape(words)):
+            await check_all(settings.connection("any"), settings.names(), settings.partitions, settings.replication)
+        assert port not in [each.raddr.port for each in psutil.Process().net_connections("tcp") if each.raddr]
 
 
 @pytest.mark.parametrize("password", [None, "wrong"])

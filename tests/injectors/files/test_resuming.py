@@ -71,6 +71,15 @@ async def test_a_report_never_takes_the_place_of_a_file(server, inbox, first):
     assert {"I am a.ndjson", "I am a.ndjson.error"} < set(texts)
 
 
+async def test_what_was_half_written_when_it_was_killed_is_removed(server, inbox):
+    with Folder(inbox) as folder:
+        Journal().save(folder)
+    for name in ("journal.new", "report.new"):
+        (inbox / ".lightsched" / name).write_text('{"half')
+    await inject(server, inbox)
+    assert sorted(names_in(inbox / ".lightsched")) == ["journal.json", "lock"]
+
+
 async def test_what_the_journal_does_not_know_is_said_and_not_overwritten(server, inbox, name, caplog):
     with Folder(inbox):
         (inbox / ".lightsched" / "7").write_text("nobody knows me")

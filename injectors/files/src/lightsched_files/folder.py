@@ -24,6 +24,7 @@ from lightsched_files.naming import REPORT, candidates
 
 OWN, DONE, FAILED = ".lightsched", "done", "failed"
 _JOURNAL, _LOCK = "journal.json", "lock"
+_NEW_JOURNAL, _NEW_REPORT = "journal.new", "report.new"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -70,6 +71,7 @@ class Folder:
             self._names = {self.fd: "", self.own: f"{OWN}/", self.done: f"{DONE}/", self.failed: f"{FAILED}/"}
             with self._naming(self.own, _LOCK):
                 self._lock()
+            self._sweep()
         except BaseException:
             self.close()
             raise
@@ -109,6 +111,12 @@ class Folder:
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 raise FolderInUse(path=self.path) from None
             raise
+
+    def _sweep(self) -> None:
+        """Remove what one that was killed had half written: it may be long until the next is written over it."""
+        for new in (_NEW_JOURNAL, _NEW_REPORT):
+            with suppress(FileNotFoundError), self._naming(self.own, new):
+                os.unlink(new, dir_fd=self.own)
 
     def check(self) -> None:
         """Raise if the path leads elsewhere by now: the directory was removed, or another is mounted there."""
@@ -187,7 +195,7 @@ class Folder:
 
     def report(self, name: str, text: str) -> None:
         """Say in `failed` what is wrong with a file."""
-        self._write("report.new", text.encode(errors="backslashreplace"), self.failed, name + REPORT)
+        self._write(_NEW_REPORT, text.encode(errors="backslashreplace"), self.failed, name + REPORT)
 
     @property
     def journal(self) -> Path:
@@ -216,7 +224,7 @@ class Folder:
         """Write the journal, whole or not at all."""
         for fd in (self.done, self.failed):
             os.fsync(fd)
-        self._write("journal.new", journal, self.own, _JOURNAL)
+        self._write(_NEW_JOURNAL, journal, self.own, _JOURNAL)
 
     def _write(self, new: str, content: bytes, where: int, name: str) -> None:
         """Whole or not at all: what is half written would only take up room."""
