@@ -23,7 +23,7 @@ from lightsched.event.model import Op, encoder
 from lightsched.event.record import Appended, Record
 from lightsched.event.report import Report, ReportStatus, decode_report
 from lightsched.event.status import Outcome, Signal
-from lightsched.event.tenant import home
+from lightsched.event.tenant import home, key_of
 from lightsched.timing import parse_duration
 
 SIGNALS = {
@@ -180,7 +180,7 @@ def follow_up(rules: Rules, raw: bytes, now_ms: int, *, tenant: str, mark: str) 
     assigned = not event.id and event.op is Op.SCHEDULE
     if assigned:
         event.id = f"{AUTO}then-{blake2b(mark.encode() + raw, digest_size=12).hexdigest()}"
-    event.key = event.key or event.id
+    event.key = event.key or key_of(rules.tenant(tenant), event)
     check(event, rules.limits, now_ms, trusted_id=assigned)
     headers = ((ASSIGNED, b"1"),) if assigned else ()
     record = Record(event.key.encode(), encoder.encode(event), headers)
