@@ -1,9 +1,13 @@
 """No page of another origin gets in, whatever a browser sends."""
 
+import asyncio
+import socket
+
 import httpx
 import pytest
+import uvicorn
 
-from lightsched.api.gate import hosts_for
+from lightsched.api.gate import Gate, hosts_for
 from tests.api.conftest import is_problem, started
 
 CROSS_ORIGIN = [
@@ -83,3 +87,22 @@ def test_every_answer_tells_the_browser_to_be_strict(http):
         assert response.headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in response.headers["content-security-policy"]
         assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
+
+
+async def test_whoever_waits_when_the_server_cannot_wait_any_longer_is_told_so():
+    waits = asyncio.Event()
+
+    async def for_ever(scope, receive, send):
+        waits.set()
+        await asyncio.Event().wait()
+
+    config = uvicorn.Config(Gate(for_ever, None), lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=30) as client:
+        asking = asyncio.create_task(client.post("/api/v1/events", json={"id": "a", "in": "1h"}))
+        await waits.wait()
+        server.should_exit = True
+        assert "look again" in is_problem(await asking, 503)["detail"]
+    await serving

@@ -10,6 +10,7 @@ Programs send no Origin and are not affected. Here too: what every answer says t
 HEAD, and the last word when something unexpected happens.
 """
 
+import asyncio
 import ipaddress
 import logging
 from collections.abc import Collection, Iterable
@@ -19,7 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightsched.api.elsewhere import covered_header, note_where_from
-from lightsched.api.problem import FORBIDDEN, Refusal
+from lightsched.api.problem import FORBIDDEN, UNAVAILABLE, Refusal
 from lightsched.api.turns import note_client
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,10 @@ _LIKE_GET = frozenset({"HEAD", "LIST"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_STOPS = (
+    "This node stops, and cannot wait any longer for what was asked for to be done. "
+    "It may still be done: ask another node, or look again in a moment."
 )
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
@@ -89,6 +94,10 @@ class Gate:
         note_client(receive)
         try:
             await self.app(_routable(scope), receive, send_with_headers)
+        except asyncio.CancelledError:  # the server stops, and has waited for long enough
+            if started:
+                raise
+            await Refusal(UNAVAILABLE, _STOPS).response()(scope, receive, send_with_headers)
         except ClientDisconnect:
             log.debug("a client left before its request was complete")
         except Exception:
