@@ -146,6 +146,8 @@ async def _create(bootstrap, topic, partitions=3):
     await admin.start()
     try:
         await admin.create_topics([NewTopic(topic, partitions, 1)])
+        while (await admin.describe_topics([topic]))[0]["error_code"]:  # made, and not yet known to the broker
+            await asyncio.sleep(0.02)
     finally:
         await admin.close()
 
