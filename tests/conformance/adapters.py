@@ -101,8 +101,8 @@ class KafkaAdapter:
         async with self.admin() as client:
             answer = await client.create_topics(new)
             assert all(code == 0 for _, code, *_ in answer.topic_errors), answer
-            while any(each["error_code"] for each in await client.describe_topics(list(topics))):
-                await asyncio.sleep(0.02)  # they are made, and not yet known to the broker
+            while any(each["error_code"] for each in await client.describe_topics(list(topics))):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # made, and not yet known to the broker
 
     async def alter(self, topic: str, **settings: str) -> None:
         """Change settings of a topic."""
