@@ -34,7 +34,7 @@ class Metrics:
         self.runs = self._counter("runs", "Runs that ended, by status", "status")
         self.failures = self._counter("run_failures", "Runs that failed after all retries", "tenant")
         self.lateness = Durations(
-            "lightsched_lateness_seconds", "From due to durably delivered", _LATENESS, self.registry
+            "lightsched_lateness_seconds", "From due to durably delivered, of first attempts", _LATENESS, self.registry
         )
         self.round_trip = Durations("lightsched_round_trip_seconds", "From due to SUCCESS", _LATENESS, self.registry)
         self.pending = self._gauge("pending_events", "Events that are not over", "partition")
@@ -150,7 +150,7 @@ class Metrics:
 
     def _count_deliveries(self, step: Step, durable_ms: int) -> None:
         if step.deliveries:
-            self.lateness.observe([durable_ms - delivery.due_ms for delivery in step.deliveries])
+            self.lateness.observe([durable_ms - each.due_ms for each in step.deliveries if each.attempt == 1])
             for (tenant, topics), number in Tally([(_tenant(d.identity), d.topics) for d in step.deliveries]).items():
                 for topic in topics:
                     self.deliveries.labels(self._label(tenant), topic).inc(number)

@@ -1,5 +1,9 @@
 """Are the metrics of the contract there, each with the labels that it may have?"""
 
+from lightsched.engine.step import Meta, Step
+from lightsched.event.delivery import Delivery
+from lightsched.event.identity import Identity
+from lightsched.event.record import Record
 from lightsched.node.metrics import Metrics
 
 CONTRACT = {
@@ -49,3 +53,13 @@ def test_what_is_said_of_a_partition_ends_when_it_leaves():
     assert said("lightsched_partition_owner", {"partition": "1", "node": "node-1"}) == 0
     assert said("lightsched_fenced_total", {"partition": "1"}) == 0
     metrics.left(1, "node-1")
+
+
+def test_a_retry_is_not_called_late():
+    metrics = Metrics()
+    step = Step(1_000, Meta())
+    for attempt in (1, 2):
+        step.deliveries.append(Delivery(Identity(b"t\0k\0i"), 0, attempt, f"#{attempt}", ("d",), Record(b"k", b"")))
+    metrics._count_deliveries(step, 1_000)
+    assert metrics.registry.get_sample_value("lightsched_lateness_seconds_count") == 1
+    assert metrics.registry.get_sample_value("lightsched_deliveries_total", {"tenant": "t", "topic": "d"}) == 2

@@ -83,7 +83,8 @@ function showNumbers(partitions, recent) {
   byId("delivered").textContent = number.format(recent.total);
   const dues = partitions.map((partition) => partition.next_due).filter(Boolean).sort();
   nextDue = dues[0] ?? null;
-  const late = recent.deliveries.map((delivery) => delivery.late_ms).sort((a, b) => a - b);
+  const first = recent.deliveries.filter((delivery) => delivery.attempt <= 1); // a retry is late on purpose
+  const late = first.map((delivery) => delivery.late_ms).sort((a, b) => a - b);
   byId("late").textContent = late.length ? span(late[Math.floor(late.length / 2)]) : "–";
 }
 
@@ -117,7 +118,7 @@ function showRecent(deliveries) {
       "tr",
       { class: isNew ? "new" : undefined },
       el("td", {}, eventLink(delivery), under(delivery, delivery.attempt > 1 ? `attempt ${delivery.attempt}` : null)),
-      el("td", { class: "status" }, statusOf(delivery)),
+      el("td", { class: "status" }, ...statusOf(delivery)),
       el("td", { class: "time" }, el("time", { title: delivery.due }, shortTime(delivery.due))),
       el("td", { class: "time" }, span(delivery.late_ms)),
     );
@@ -128,7 +129,8 @@ function showRecent(deliveries) {
 }
 
 function statusOf(delivery) {
-  return { NOT_STARTED: "no report yet", null: "forgotten" }[delivery.status] ?? delivery.status;
+  const words = { NOT_STARTED: "no report yet", null: "forgotten" }[delivery.status] ?? delivery.status;
+  return words.split("_").flatMap((part, index) => (index ? ["_", el("wbr", {}), part] : [part]));
 }
 
 async function showEvents() {
