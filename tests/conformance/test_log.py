@@ -299,3 +299,20 @@ async def test_a_step_that_cannot_be_written_leaves_everything_as_it_was(log):
     assert await log.fetch(TOPICS.deliveries, {}, 10, 0) == []
     await partition.commit(step(partition, "good"))
     assert values(await fetched(log, TOPICS.deliveries, 1)) == ["good"]
+
+
+async def test_a_partition_says_until_when_all_is_read(log, adapter):
+    await log.append(TOPICS.reports, 1, [record("r0")])
+    await adapter.pass_ms(5)
+    await log.append(TOPICS.reports, 1, [record("r1"), record("r2")])
+    partition = await log.take(1)
+    now_ms = adapter.now_ms + 1_000_000
+    read = []
+    async with asyncio.timeout(LONG_S):
+        for more in (True, True, False):
+            while not (found := await partition.read(1, 1)):
+                pass
+            read += found
+            assert partition.read_until(now_ms) == (now_ms, found[0].timestamp_ms if more else now_ms)
+    assert values(read) == ["r0", "r1", "r2"]
+    await partition.close()

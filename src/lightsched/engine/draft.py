@@ -44,7 +44,7 @@ class Draft:
         self.bytes = 0
         self.runs_dropped = 0  # from the history
         self.read_ms = now_ms  # all commands that were appended before are read
-        self.heard_ms = now_ms  # and all reports, as far as is known: where a step has none, none has arrived
+        self.heard_ms = now_ms  # and all reports
         self._events: dict[Identity, Event] = {}
         self._held_bytes = 0
         self._flights: dict[str, int] = {}

@@ -35,7 +35,6 @@ class Engine:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._events, self._reports = rules.limits.names.events, rules.limits.names.reports
         self._emitter: tuple[bytes, Emitter] = (b"", Emitter(rules.partition, b""))
 
     def step(
@@ -45,10 +44,11 @@ class Engine:
         now_ms: int,
         *,
         firing: bool = True,
-        more_inputs: bool = False,
+        read_ms: int | None = None,
+        heard_ms: int | None = None,
         poison: Collection[Place] = (),
     ) -> Step:
-        """The next step. `more_inputs`: others, appended later, are still to be read.
+        """The next step. `read_ms`, `heard_ms`: until when all commands and all reports are read, if not until now.
 
         `firing` is off while time is not trusted, or inputs from before the take are yet to come. `poison`: inputs
         that made an earlier attempt fail; they are put aside unread.
@@ -56,9 +56,8 @@ class Engine:
         draft = Draft(view, self.rules, self._emit_with(view.meta.secret), now_ms)
         self._take_inputs(draft, inputs, poison)
         if firing:
-            if more_inputs:
-                draft.read_ms = _latest_ms(inputs, self._events, 0)
-                draft.heard_ms = _latest_ms(inputs, self._reports, now_ms)
+            draft.read_ms = now_ms if read_ms is None else read_ms
+            draft.heard_ms = now_ms if heard_ms is None else heard_ms
             leases.run_out(draft)
             slots.release(draft)
             fire_due(draft)
@@ -99,8 +98,3 @@ class Engine:
         if self._emitter[0] != secret:
             self._emitter = (secret, Emitter(self.rules.partition, secret))
         return self._emitter[1]
-
-
-def _latest_ms(inputs: Sequence[Appended], topic: str, otherwise: int) -> int:
-    """When the last of a topic's inputs was appended."""
-    return max((each.timestamp_ms for each in inputs if each.topic == topic), default=otherwise)

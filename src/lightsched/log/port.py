@@ -35,6 +35,9 @@ class Partition(Protocol):
     def lag(self) -> int:
         """Inputs that are still to be read."""
 
+    def read_until(self, now_ms: int) -> tuple[int, int]:
+        """Until when all is read that was appended, as far as is known: commands, reports. `now_ms`: nothing waits."""
+
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs (events, then reports) after those already returned: at once if there are any, otherwise
         after at most `wait_s`, or when `wake` is called.

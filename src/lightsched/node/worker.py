@@ -7,6 +7,7 @@ import asyncio
 import logging
 from bisect import bisect_left
 from collections.abc import Awaitable, Collection, Sequence
+from functools import partial
 from time import monotonic
 
 from lightsched.engine.engine import Engine, Place
@@ -26,6 +27,8 @@ STEP_INPUTS = 1_000
 LONGEST_SLEEP_S = 5.0
 """Also the pace at which an idle worker looks at the clock."""
 DOUBT_SLEEP_S = 0.5
+ARRIVES_S = 0.01
+"""What was due and did not go waits for inputs that are on their way."""
 MOST_REFUSALS = 10
 """Of one step, in a row; then the partition is taken again."""
 
@@ -98,10 +101,11 @@ class Worker:
 
         A step is pure, so it can be tried on fewer inputs. A store that cannot be read is no input's fault.
         """
-        store, step = self.partition.store, self.engine.step
-        more_inputs = bool(inputs) and self.partition.lag > 0
+        read_ms, heard_ms = self.partition.read_until(now_ms)
+        make, store = self.engine.step, self.partition.store
+        step = partial(make, store, inputs, now_ms, firing=firing, read_ms=read_ms, heard_ms=heard_ms)
         try:
-            return step(store, inputs, now_ms, firing=firing, more_inputs=more_inputs)
+            return step()
         except (StoreClosed, StoreUnreadable):
             raise
         except Exception as error:
@@ -111,7 +115,7 @@ class Worker:
             if not poison:
                 raise
             log.exception("inputs make the engine fail, and are put aside: %s", sorted(poison), exc_info=error)
-        return step(store, inputs, now_ms, firing=firing, more_inputs=more_inputs, poison=poison)
+        return step(poison=poison)
 
     def _first_poison(self, inputs: Sequence[Appended], now_ms: int, poison: set[Place]) -> Place:
         """The first input that fails together with those before it."""
@@ -163,6 +167,8 @@ class Worker:
         next_ms = self.partition.store.next_due_ms()
         if next_ms is None:
             return LONGEST_SLEEP_S
+        if step.empty and next_ms <= step.now_ms:
+            return ARRIVES_S
         return min(max((next_ms - now_ms) / 1000, 0.0), LONGEST_SLEEP_S)
 
 

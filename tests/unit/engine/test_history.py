@@ -140,7 +140,7 @@ def test_an_event_is_not_forgotten_before_the_commands_that_were_sent_to_it_are_
     early = scheduler.command({"id": "other", "in": "1h"})
     again = scheduler.command({"id": "e", "at": "2026-03-02T10:00:00Z", "payload": 2})
     scheduler.jump("12:00")
-    step = scheduler.engine.step(scheduler.view, [early], scheduler.now_ms, more_inputs=True)
+    step = scheduler.engine.step(scheduler.view, [early], scheduler.now_ms, read_ms=early.timestamp_ms)
     scheduler.view.apply(step)
     answer = scheduler.step(again).answers[0]
     assert (answer.outcome, answer.revision) == (Outcome.REPLACED, 2)

@@ -8,12 +8,14 @@ import pytest
 from lightsched.engine import commands
 from lightsched.engine.engine import Engine
 from lightsched.engine.rules import Rules
-from lightsched.event.identity import parts
+from lightsched.engine.state import Phase
+from lightsched.event.identity import identity, parts
 from lightsched.event.record import Appended, Record
+from lightsched.event.status import Status
 from lightsched.node.answers import Answers, NotAnswered
 from lightsched.node.guard import ClockGuard
 from lightsched.node.metrics import Metrics
-from lightsched.node.worker import DOUBT_SLEEP_S, LONGEST_SLEEP_S, STEP_INPUTS, Worker
+from lightsched.node.worker import ARRIVES_S, DOUBT_SLEEP_S, LONGEST_SLEEP_S, STEP_INPUTS, Worker
 from lightsched.store.errors import StoreUnreadable
 from tests.unit.engine.memory_view import MemoryView
 
@@ -67,6 +69,9 @@ class MemoryPartition:
     @property
     def lag(self):
         return len(self.log) - self.position
+
+    def read_until(self, now_ms):
+        return (self.log[self.position - 1].timestamp_ms if self.position else 0 if self.lag else now_ms), now_ms
 
     def append(self, *events):
         for event in events:
@@ -361,3 +366,21 @@ async def test_inputs_that_fail_only_together_are_found_too(worker, partition, m
     asked = worker.answers.expect(EVENTS, 0, 0, 4)
     await worker.turn(0)
     assert [answer.outcome for answer in await asked] == ["SCHEDULED", "SCHEDULED", "INVALID", "INVALID"]
+
+
+async def test_a_lease_does_not_run_out_while_reports_from_before_its_end_are_still_to_be_read(
+    worker, partition, clock, monkeypatch
+):
+    partition.append({"id": "a", "in": "1s", "timeout": "10s"})
+    await worker.turn(0)
+    clock.pass_(1_000)
+    await worker.turn(0)
+    assert partition.delivered == ["a"]
+    sent_ms = clock.wall
+    clock.pass_(60_000)
+    monkeypatch.setattr(partition, "read_until", lambda now_ms: (now_ms, sent_ms))
+    assert await worker.turn(0) == ARRIVES_S, "it does not run hot meanwhile"
+    assert partition.store.states([identity("default", "a", "a")])[0].runs[0].phase is Phase.DELIVERED
+    monkeypatch.undo()
+    await worker.turn(0)
+    assert partition.store.states([identity("default", "a", "a")])[0].status is Status.FATAL_FAILURE

@@ -28,6 +28,7 @@ class EmbeddedPartition:
         self._next_event = store.meta.events_offset
         self._next_report = store.meta.reports_offset
         self._ends = self._events.end, self._reports.end  # noted while taking it
+        self._last_ms = [0, 0]  # when the last event and the last report were appended that were read
         self._broken = False  # given up, or the store in memory is no longer the one on disk
         self._awake = asyncio.Event()
         self._events.on_written = self._reports.on_written = self.wake
@@ -41,6 +42,14 @@ class EmbeddedPartition:
     def lag(self) -> int:
         """Inputs that are still to be read."""
         return self._events.end - self._next_event + self._reports.end - self._next_report
+
+    def read_until(self, now_ms: int) -> tuple[int, int]:
+        """Until when all is read that was appended: commands, reports."""
+        events_ms, reports_ms = self._last_ms
+        return (
+            events_ms if self._next_event < self._events.end else now_ms,
+            reports_ms if self._next_report < self._reports.end else now_ms,
+        )
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs: at once if there are any, otherwise after at most `wait_s`, or when `wake` is called."""
@@ -115,10 +124,10 @@ class EmbeddedPartition:
         events = min(self._events.end - self._next_event, limit - min(reports, limit // 2))
         inputs = self._events.read(self._next_event, events)
         if inputs:
-            self._next_event = inputs[-1].offset + 1
+            self._next_event, self._last_ms[0] = inputs[-1].offset + 1, inputs[-1].timestamp_ms
         if reports:
             found = self._reports.read(self._next_report, limit - len(inputs))
             if found:
-                self._next_report = found[-1].offset + 1
+                self._next_report, self._last_ms[1] = found[-1].offset + 1, found[-1].timestamp_ms
                 inputs += found
         return inputs

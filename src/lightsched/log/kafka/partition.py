@@ -59,6 +59,7 @@ class KafkaPartition:
         self._changelog: Place = (log.topics.changelog, number)
         meta = local.store.meta
         self._positions = self._records_end = meta.events_offset, meta.reports_offset
+        self._last_ms = [0, 0]  # when the last event and the last report were appended that were read
         self._first: asyncio.Task[dict[TopicPartition, list[ConsumerRecord]]] | None = None  # somebody waits for it
         self._awake = asyncio.Event()
         self._broken = False
@@ -82,6 +83,18 @@ class KafkaPartition:
         for each, position in zip((self._events, self._reports), self._positions, strict=True):
             lag += max((self._inputs.highwater(each) or position) - position, 0)
         return lag
+
+    def read_until(self, now_ms: int) -> tuple[int, int]:
+        """Until when all is read that was appended, as far as the last fetch has told: commands, reports.
+
+        What is in a transaction that is still open cannot be read, nor what is behind it: nobody waits for that.
+        """
+        until = now_ms, now_ms
+        for which, place in enumerate((self._events, self._reports)):
+            stable = self._inputs.last_stable_offset(place)
+            if self._positions[which] < (self._ends[which] if stable is None else stable):
+                until = (self._last_ms[0], until[1]) if which == 0 else (until[0], self._last_ms[1])
+        return until
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs: at once if there are any, otherwise after at most `wait_s`, or when `wake` is called.
@@ -147,6 +160,9 @@ class KafkaPartition:
             raise await self._lost() from error
         # Not the last record's: aborted ones and markers are passed over.
         self._positions = await self._inputs.position(self._events), await self._inputs.position(self._reports)
+        for which, records in enumerate(found.values()):
+            if records:
+                self._last_ms[which] = records[-1].timestamp
         last_event, last_report = (records[-1].offset if records else -1 for records in found.values())
         self._records_end = max(self._records_end[0], last_event + 1), max(self._records_end[1], last_report + 1)
         return [appended(record) for records in found.values() for record in records]
