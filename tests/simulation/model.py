@@ -254,13 +254,10 @@ class Partition:
 
     # a step
 
-    def step(self, inputs: list[dict], now: int, *, firing: bool, unread: bool) -> None:
-        """Inputs, then leases, then waiting runs, then what is due. `unread`: there are more inputs."""
+    def step(self, inputs: list[dict], now: int, *, firing: bool, read_until: int, heard_until: int) -> None:
+        """Inputs, then leases, then waiting runs, then what is due. Until when all commands and reports are read."""
         self.now, self.latest = now, max(self.latest, now)
-        commands = [item["timestamp"] for item in inputs if item["topic"] == "events"]
-        self.read_until = max(commands, default=0) if unread else now
-        reports = [item["timestamp"] for item in inputs if item["topic"] == "reports"]
-        self.heard_until = max(reports, default=now) if unread else now
+        self.read_until, self.heard_until = read_until, heard_until
         self.delivered, self.answers, self.follows, self.dead_letters, self.outcomes = [], [], [], [], []
         due, waiting, deadlines = self._due_entries(), self._waiting(), self._deadlines()
         self.bytes = 0

@@ -193,6 +193,7 @@ class World:
         limits = Limits(keep_ms=self.setup.keep)
         self.workers: list[Worker] = []
         self.positions: dict[tuple[str, int], int] = {}  # of the workers
+        self.last_read: dict[tuple[str, int], int] = {}  # when the last one was appended that was read since the take
         self.backlog: dict[tuple[str, int], int] = {}  # where the inputs ended when they were taken
         for number in range(self.setup.partitions):
             rules = Rules(
@@ -210,6 +211,7 @@ class World:
             meta = partition.store.meta
             for topic, position in ((EVENTS, meta.events_offset), (REPORTS, meta.reports_offset)):
                 self.positions[topic, number] = position
+                self.last_read[topic, number] = 0
                 self.backlog[topic, number] = self._end(topic, number)
 
     def _end(self, topic: str, number: int) -> int:
@@ -418,15 +420,16 @@ class World:
         now, trusted = self.guard.model.look(self.clock.wall, self.clock.monotonic)
         for appended in read:
             self.positions[appended.topic, number] = appended.offset + 1
+            self.last_read[appended.topic, number] = appended.timestamp_ms
         behind = any(self.positions[topic, number] < self.backlog[topic, number] for topic in (EVENTS, REPORTS))
         firing = trusted and not behind
         if not trusted:
             self.stats["turn with a clock that is not believed"] += 1
         if behind:
             self.stats["turn behind"] += 1
-        left = (len(self.expected[topic, number]) - self.positions[topic, number] for topic in (EVENTS, REPORTS))
-        unread = bool(read) and any(left)
-        model.step([self._item(number, appended) for appended in read], now, firing=firing, unread=unread)
+        until = {topic: self._read_until(topic, number, now) for topic in (EVENTS, REPORTS)}
+        items = [self._item(number, appended) for appended in read]
+        model.step(items, now, firing=firing, read_until=until[EVENTS], heard_until=until[REPORTS])
         if crashed:
             self._crashed({number: before}, None)
             return True
@@ -441,6 +444,11 @@ class World:
         if firing and (following := model.next_due()) is not None:
             assert wait_s <= max(following - now, 0) / 1000, "it oversleeps"
         return bool(read) or (firing and wait_s == 0.0)
+
+    def _read_until(self, topic: str, number: int, now: int) -> int:
+        """Until when all that was appended is read."""
+        left = len(self.expected[topic, number]) - self.positions[topic, number]
+        return self.last_read[topic, number] if left else now
 
     def _item(self, number: int, appended: Appended) -> dict:
         """An input as the model wants it. What was appended is what is read."""
