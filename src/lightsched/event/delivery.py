@@ -71,7 +71,12 @@ def parse_delivery_id(text: str) -> DeliveryName | None:
         name = DeliveryName(int(partition), identity(tenant, key, id_), int(revision), int(due_ms), int(attempt))
     except ValueError:
         return None
-    return name if delivery_id_matches(name, text) else None
+    return name if _is_within_bounds(name) and delivery_id_matches(name, text) else None
+
+
+def _is_within_bounds(name: DeliveryName) -> bool:
+    """Anybody may make up an id: beyond these numbers nothing can be kept, nor looked for."""
+    return 0 <= name.revision < 1 << 32 and -1 << 63 <= name.due_ms < 1 << 63 and 1 <= name.attempt < 1 << 32
 
 
 def delivery_id_matches(name: DeliveryName, text: str) -> bool:
