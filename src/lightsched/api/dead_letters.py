@@ -40,6 +40,7 @@ router = APIRouter(prefix=BASE + "/dead-letters", tags=["operations"])
 
 _ID = re.compile(r"([0-9]{1,5})-([0-9]{1,18})")
 _CURSOR = "d"
+_MOST_DIGITS = 18
 _LOOKED_AT = 200
 """Dead letters of one partition that one request looks at."""
 
@@ -255,4 +256,4 @@ def _apart(record: Record) -> tuple[Headers, Headers]:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else -1
+    return int(text) if len(text) <= _MOST_DIGITS and text.isdecimal() else -1
