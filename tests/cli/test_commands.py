@@ -272,6 +272,15 @@ def test_an_event_is_changed_in_part(cli, name, tmp_path):
     assert only_json(cli("get", name, "--json"))[0]["payload"] == "text"
 
 
+def test_a_field_is_removed_by_its_name_or_that_of_its_option(cli, name):
+    given = ("--tz", "Europe/Paris", "--label", "x=1", "--header", "y=2", "--max-runs", "3", "--catch-up", "all")
+    cli("schedule", "--id", name, "--cron", "0 9 * * *", *given)
+    for field in ("in", "topic", "topics", "header", "labels", "tz", "max-runs", "catch_up"):
+        assert cli("update", name, "--remove", field).code == 0, field
+    (shown,) = only_json(cli("get", name, "--json"))
+    assert not shown.keys() & {"labels", "headers", "max_runs", "topics", "timezone", "catch_up"}
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -280,6 +289,8 @@ def test_an_event_is_changed_in_part(cli, name, tmp_path):
         (["--window", "7"], 2, "must be a JSON object"),
         (["--priority", "1", "--remove", "priority"], 2, "priority is both given and removed"),
         (["--remove", "nothing"], 2, "'nothing' is no field"),
+        (["--remove", "in_"], 2, "'in_' is no field"),
+        (["--topic", "t", "--remove", "topics"], 2, "topics is both given and removed"),
         (["--every", "soon"], 2, "every"),
         (["--priority", "1", "--revision", "7"], 1, "Its revision is 1, not 7"),
     ],
