@@ -227,3 +227,15 @@ def test_a_place_that_makes_no_sense_is_not_known(odd):
     headers = (("ls_reason", b"INVALID"), ("ls_detail", b""), ("ls_topic", b"t"), ("ls_partition", odd.encode()))
     shown = _shown(Appended("dead-letter", 0, 0, 0, Record(None, b"", (*headers, ("ls_offset", odd.encode())))))
     assert (shown.partition, shown.offset) == (-1, -1)
+
+
+@pytest.mark.parametrize(
+    "topic", ["__consumer_offsets", "lightsched.changelog", "lightsched.deliveries,__transaction_state"]
+)
+async def test_what_was_for_a_topic_that_is_nobody_elses_is_not_sent_there(own, topic):
+    client, log = own
+    letter = dead_letter(DeadLetter("UNDELIVERABLE", "it is not allowed", Record(b"k", b"v"), topic, 0, 0))
+    await log.append(log.topics.dead_letter, 0, [letter])
+    refused = is_problem(await client.post("/dead-letters/0-0/redrive"), 409)
+    assert "keeps for itself" in refused["detail"]
+    assert (await log.ends(log.topics.deliveries))[0] == (0, 0)

@@ -1,12 +1,17 @@
 """Does every command do what it says, for people and for programs?"""
 
 import json
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import httpx
 import msgspec
 import pytest
 
 from lightsched import SyncClient
+from lightsched.cli import dead_letters
+from lightsched.client import DeadLetter
 from lightsched.event.record import Record
 from lightsched.node.peers import Submitted, encode
 
@@ -312,6 +317,16 @@ def test_many_events_are_asked_at_once(cli, name):
     for options, words in ((["pause"], "say which"), (["stop", "--all"], "'stop' is none of cancel, pause")):
         refused = cli("bulk", *options)
         assert (refused.code, words in " ".join(refused.err.split())) == (2, True)
+
+
+def test_a_reason_is_shown_as_it_is(type_in, monkeypatch):
+    texts = dict.fromkeys(("detail", "topic", "key"), "[/]")
+    letter = DeadLetter(id="0-0", reason="[/red] [b]", at=datetime.now(UTC), partition=0, offset=0, headers={}, **texts)
+    client = SimpleNamespace(dead_letters=lambda **_: [letter], dead_letter=lambda _: letter)
+    monkeypatch.setattr(dead_letters, "connected", lambda _: nullcontext(client))
+    for arguments in (["list"], ["show", "0-0"]):
+        done = type_in("dead-letters", *arguments)
+        assert (done.code, "[/red] [b]" in done.out) == (0, True), done.err
 
 
 def test_dead_letters_are_listed_shown_and_sent_again(cli, name, server):

@@ -33,6 +33,7 @@ from lightsched.event.identity import parts
 from lightsched.event.murmur2 import murmur2
 from lightsched.event.record import Appended, Headers, Record
 from lightsched.event.status import Outcome
+from lightsched.event.topics import KAFKAS_OWN
 from lightsched.log.records import CUT, DEAD_HEADERS
 from lightsched.timing import format_utc
 
@@ -151,6 +152,10 @@ async def redrive(id: LetterId, face: Running) -> Response:
     topics = [topic for topic in shown.topic.split(",") if topic]
     if not topics:
         raise Refusal(CONFLICT, "It is not known where this was to go: schedule the event again.")
+    if taboo := [topic for topic in topics if topic.startswith(KAFKAS_OWN) or topic in face.names.own]:
+        raise Refusal(
+            CONFLICT, f"{taboo[0]!r} is a topic that Kafka or lightsched keeps for itself: schedule it again."
+        )
     for topic in topics:
         count = len(await face.node.log.ends(topic))
         if not count:
