@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
 from aiokafka.record import default_records
 from aiokafka.record.memory_records import MemoryRecords
 
@@ -79,7 +80,10 @@ class _Batch:
             for record in self._batch:
                 yield record
                 read += 1
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, CorruptRecordException) as error:
+            # Where aiokafka reads records in Python, it has wrapped it.
+            if not isinstance(error, UnicodeDecodeError) and not isinstance(error.__cause__, UnicodeDecodeError):
+                raise
             yield from _by_hand(self._data[self._where], read)
 
 

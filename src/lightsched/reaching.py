@@ -15,7 +15,6 @@ from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
     IllegalSaslStateError,
     KafkaConnectionError,
-    KafkaError,
     NodeNotReadyError,
     RequestTimedOutError,
     SaslAuthenticationFailed,
@@ -72,7 +71,7 @@ async def _brokers(host: str, port: int, settings: Mapping[str, Any]) -> set[Add
     try:
         await connection.connect()
         answer = await connection.send(MetadataRequest([]))
-    except (OSError, KafkaError) as error:
+    except Exception as error:  # noqa: BLE001 - also Kerberos' own, or of an answer that is none: it is the reason
         return error
     finally:
         await _close(connection)

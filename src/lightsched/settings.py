@@ -21,6 +21,8 @@ __all__ = ["BadSettings", "Bytes", "DurationMs", "Layered", "Section"]
 
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|KB|MB|GB)?")
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_SYMBOL = re.compile(r"""'<[a-z ]+>'|['"].['"]""")
 
 
 class BadSettings(LightschedError):
@@ -108,6 +110,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise BadSettings(problems=f"there is no file {file}")
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        raise BadSettings(problems=f"{file} is not YAML: {_without_content(error)}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadSettings(problems=f"{file} is not YAML: {error}") from None
     if content is None:
@@ -115,6 +119,13 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
         raise BadSettings(problems=f"{file} must hold settings by name, as in `http: {{port: 8080}}`")
     return content
+
+
+def _without_content(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong and where, but not what stands there: it may be a password."""
+    problem = _QUOTED.sub(lambda found: found[0] if _SYMBOL.fullmatch(found[0]) else "…", error.problem or "")
+    mark = error.problem_mark
+    return problem if mark is None else f"{problem} (line {mark.line + 1}, column {mark.column + 1})"
 
 
 def _refuse_unknown_variables(settings: type[Layered]) -> None:

@@ -6,9 +6,10 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 import lightsched
+from lightsched.api.dead_letters import _shown
 from lightsched.engine.step import Answer, DeadLetter
 from lightsched.event.murmur2 import partition_of
-from lightsched.event.record import Record
+from lightsched.event.record import Appended, Record
 from lightsched.log.records import CUT, dead_letter
 from lightsched.node.peers import Submitted, encode
 from lightsched.node.settings import Settings
@@ -219,3 +220,22 @@ async def test_a_letter_that_was_cut_says_so_and_is_not_sent_again(own, last):
     assert (shown["cut_from"], shown["reason"], shown["offset"]) == (2_000_000, "INVALID", 7)
     assert shown["headers"] == {"who": "me"}
     assert "2,000,000 bytes" in is_problem(await client.post("/dead-letters/0-0/redrive"), 409)["detail"]
+
+
+@pytest.mark.parametrize("odd", ["²", "9" * 5000, "-1", ""])
+def test_a_place_that_makes_no_sense_is_not_known(odd):
+    headers = (("ls_reason", b"INVALID"), ("ls_detail", b""), ("ls_topic", b"t"), ("ls_partition", odd.encode()))
+    shown = _shown(Appended("dead-letter", 0, 0, 0, Record(None, b"", (*headers, ("ls_offset", odd.encode())))))
+    assert (shown.partition, shown.offset) == (-1, -1)
+
+
+@pytest.mark.parametrize(
+    "topic", ["__consumer_offsets", "lightsched.changelog", "lightsched.deliveries,__transaction_state"]
+)
+async def test_what_was_for_a_topic_that_is_nobody_elses_is_not_sent_there(own, topic):
+    client, log = own
+    letter = dead_letter(DeadLetter("UNDELIVERABLE", "it is not allowed", Record(b"k", b"v"), topic, 0, 0))
+    await log.append(log.topics.dead_letter, 0, [letter])
+    refused = is_problem(await client.post("/dead-letters/0-0/redrive"), 409)
+    assert "keeps for itself" in refused["detail"]
+    assert (await log.ends(log.topics.deliveries))[0] == (0, 0)

@@ -106,3 +106,22 @@ async def test_whoever_waits_when_the_server_cannot_wait_any_longer_is_told_so()
         server.should_exit = True
         assert "look again" in is_problem(await asking, 503)["detail"]
     await serving
+
+
+@pytest.mark.parametrize("stops", [False, True])
+async def test_whoever_is_cancelled_by_the_application_around_is_not_told_that_the_node_stops(stops):
+    waits, sent = asyncio.Event(), []
+
+    async def for_ever(scope, receive, send):
+        waits.set()
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/", "raw_path": b"/", "headers": []}
+    asking = asyncio.create_task(Gate(for_ever, None, stopping=lambda: stops)(scope, None, send))
+    await waits.wait()
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert (asking.cancelled(), [message.get("status") for message in sent][:1]) == (not stops, [503] if stops else [])

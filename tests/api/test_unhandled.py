@@ -83,3 +83,15 @@ async def test_what_nobody_reads_is_named_once_until_somebody_does(watched, capl
     await fire(client, "lost")
     await named(found, "lost")
     assert caplog.text.count("nobody handles") == 1
+
+
+async def test_types_that_somebody_makes_up_are_not_kept_for_ever(watched, monkeypatch):
+    monkeypatch.setattr(unhandled, "MOST_TYPES", 2)
+    client, found = watched
+    await fire(client, "a")
+    await fire(client, "b")
+    await named(found, "a", "b")
+    await client.get("/deliveries/deliveries", params={"group": "other"})
+    async with asyncio.timeout(WITHIN_S):
+        while any(found._said.values()):  # noqa: ASYNC110 -- nobody tells
+            await asyncio.sleep(0.01)

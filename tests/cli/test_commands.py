@@ -1,12 +1,17 @@
 """Does every command do what it says, for people and for programs?"""
 
 import json
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import httpx
 import msgspec
 import pytest
 
 from lightsched import SyncClient
+from lightsched.cli import dead_letters
+from lightsched.client import DeadLetter
 from lightsched.event.record import Record
 from lightsched.node.peers import Submitted, encode
 
@@ -272,6 +277,15 @@ def test_an_event_is_changed_in_part(cli, name, tmp_path):
     assert only_json(cli("get", name, "--json"))[0]["payload"] == "text"
 
 
+def test_a_field_is_removed_by_its_name_or_that_of_its_option(cli, name):
+    given = ("--tz", "Europe/Paris", "--label", "x=1", "--header", "y=2", "--max-runs", "3", "--catch-up", "all")
+    cli("schedule", "--id", name, "--cron", "0 9 * * *", *given)
+    for field in ("in", "topic", "topics", "header", "labels", "tz", "max-runs", "catch_up"):
+        assert cli("update", name, "--remove", field).code == 0, field
+    (shown,) = only_json(cli("get", name, "--json"))
+    assert not shown.keys() & {"labels", "headers", "max_runs", "topics", "timezone", "catch_up"}
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -280,6 +294,8 @@ def test_an_event_is_changed_in_part(cli, name, tmp_path):
         (["--window", "7"], 2, "must be a JSON object"),
         (["--priority", "1", "--remove", "priority"], 2, "priority is both given and removed"),
         (["--remove", "nothing"], 2, "'nothing' is no field"),
+        (["--remove", "in_"], 2, "'in_' is no field"),
+        (["--topic", "t", "--remove", "topics"], 2, "topics is both given and removed"),
         (["--every", "soon"], 2, "every"),
         (["--priority", "1", "--revision", "7"], 1, "Its revision is 1, not 7"),
     ],
@@ -301,6 +317,16 @@ def test_many_events_are_asked_at_once(cli, name):
     for options, words in ((["pause"], "say which"), (["stop", "--all"], "'stop' is none of cancel, pause")):
         refused = cli("bulk", *options)
         assert (refused.code, words in " ".join(refused.err.split())) == (2, True)
+
+
+def test_a_reason_is_shown_as_it_is(type_in, monkeypatch):
+    texts = dict.fromkeys(("detail", "topic", "key"), "[/]")
+    letter = DeadLetter(id="0-0", reason="[/red] [b]", at=datetime.now(UTC), partition=0, offset=0, headers={}, **texts)
+    client = SimpleNamespace(dead_letters=lambda **_: [letter], dead_letter=lambda _: letter)
+    monkeypatch.setattr(dead_letters, "connected", lambda _: nullcontext(client))
+    for arguments in (["list"], ["show", "0-0"]):
+        done = type_in("dead-letters", *arguments)
+        assert (done.code, "[/red] [b]" in done.out) == (0, True), done.err
 
 
 def test_dead_letters_are_listed_shown_and_sent_again(cli, name, server):

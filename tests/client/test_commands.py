@@ -151,6 +151,12 @@ async def test_an_event_is_changed_in_part(client, name):
         await client.change(name, priority=1, revision=before.revision)
     await client.change(name, priority=1, revision=event.revision)
     assert (await client.get(name)).priority == 1
+    for payload in (b"\xff", {"a": 1}):
+        await client.change(name, payload=payload)
+        assert (await client.change(name, payload=None)).outcome is Outcome.REPLACED
+        event = await client.get(name)
+        assert (event.payload, event.payload_base64) == (None, None)
+    assert (await client.change(name, in_=None)).outcome is Outcome.UNCHANGED
 
 
 async def test_many_are_commanded_by_a_filter(client, name):

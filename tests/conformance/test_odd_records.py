@@ -7,6 +7,7 @@ import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from lightsched import Executor
 from lightsched.api.mounted import Mounted
 from lightsched.client import Client, Kafka
 from lightsched.node.settings import Settings
@@ -116,6 +117,35 @@ async def test_whoever_reads_is_not_stopped_by_what_is_no_delivery(on_kafka, hea
             async with Client(Kafka(on_kafka.connection.bootstrap, TOPICS.prefix)) as client:
                 read = [each.id async for each in client.deliveries(group="k", limit=2)]
             assert read == ["", "good"]
+
+
+NO_DELIVERY = (
+    [("ce_type", NOT_UTF8)],
+    [("ce_id", NOT_UTF8), ("ce_type", b"t"), ("ls_timeout", b"60000")],
+    [("ls_report", NOT_UTF8), ("ce_type", b"t"), ("ls_timeout", b"60000")],
+    [("ce_type", b"t"), ("ls_timeout", b"9" * 400)],
+    [("ce_type", b"t"), ("ls_timeout", b"-1")],
+    [("ce_type", b"t"), ("ls_timeout", b"60000"), ("ls_attempt", b"zz"), ("reply-to", b'{"event":{}}')],
+    [("ce_type", b"t"), ("ls_due", b"9" * 19)],
+)
+COMES_FROM_NOWHERE = [("ce_id", b"x"), ("ce_type", b"t"), ("ls_timeout", b"60000"), ("ls_partition", b"99")]
+
+
+async def test_an_executor_is_not_stopped_by_what_is_no_delivery(on_kafka):
+    place = Kafka(on_kafka.connection.bootstrap, TOPICS.prefix)
+    executor = Executor(place, group=TOPICS.prefix + "odd", grace="5s")
+    executed = []
+    executor.on("t")(lambda context: executed.append((context.id, context.attempt, context.due)))
+    async with asyncio.timeout(LONG_S), running(on_kafka) as node:
+        for headers in (*NO_DELIVERY, COMES_FROM_NOWHERE):
+            await send(on_kafka, TOPICS.deliveries, b"", headers)
+        await send(on_kafka, TOPICS.events, b'{"id":"good","in":"1ms","type":"t","timeout":"1m"}')
+        work = asyncio.create_task(executor.run())
+        while not work.done() and not node.stores[0].meta.totals.fired:  # noqa: ASYNC110 -- it has to be executed
+            await asyncio.sleep(0.05)
+        executor.stop()
+        await work
+    assert [id for id, _, _ in executed] == ["", "good"], "what comes from nowhere is executed, and not reported"
 
 
 async def test_kafkas_own_topics_are_none_to_deliver_to(on_kafka):

@@ -91,6 +91,31 @@ def test_an_address_takes_them_from_the_environment(monkeypatch):
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("LIGHTSCHED_KAFKA__SECURITY", '{"protocol":"SASL_PLAINTEXT","username":"me","password":"other"}'),
+        ("LIGHTSCHED_KAFKA", '{"security":{"protocol":"SASL_PLAINTEXT","username":"me","password":"other"}}'),
+    ],
+)
+def test_an_address_takes_them_as_json_as_a_node_does(monkeypatch, variable, text):
+    monkeypatch.setenv(variable, text)
+    monkeypatch.setenv("LIGHTSCHED_KAFKA__SECURITY__PASSWORD", "secret")
+    found = Kafka.found("kafka://b1:9093")
+    assert found.settings == Settings.load().kafka.security.options()
+    assert (found.settings["security_protocol"], found.settings["sasl_plain_password"]) == ("SASL_PLAINTEXT", "secret")
+    assert "secret" not in repr(found)
+
+
+@pytest.mark.parametrize("text", ["{secret", "[]", "1"])
+@pytest.mark.parametrize("variable", ["LIGHTSCHED_KAFKA__SECURITY", "LIGHTSCHED_KAFKA"])
+def test_what_is_no_json_is_refused_instead_of_all_sent_in_the_clear(monkeypatch, variable, text):
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(BadSettings, match=f"{variable} must be a JSON object") as refused:
+        Kafka.found("kafka://b1:9093")
+    assert "secret" not in str(refused.value)
+
+
 def test_an_executor_on_rest_needs_none_of_it():
     settings = ExecutorSettings(server="http://127.0.0.1:9", kafka={"client_id": "x"})
     assert settings.made().server == "http://127.0.0.1:9"

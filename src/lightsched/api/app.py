@@ -91,7 +91,7 @@ def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
     app = FastAPI(
         title="lightsched", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, openapi_url=None
     )
-    app.state.face = Face(node)
+    app.state.face = face = Face(node)
     node.roles.append("api")
     for router in ROUTERS:
         # One flat list: an included router would be searched for the route of each request, at twice the cost.
@@ -100,7 +100,7 @@ def make_app(node: Node, hosts: Iterable[str] | None = None) -> Gate:
     _answer_errors(app)
     http = node.settings.http
     names = hosts_for(http.host, http.hosts) if hosts is None else frozenset(hosts) or None
-    return Gate(PastTheFramework(app), names, node.workers)
+    return Gate(PastTheFramework(app), names, node.workers, face.stopping.is_set)
 
 
 def face_of(gate: Gate) -> Face:

@@ -32,6 +32,7 @@ Statuses = dict[str, Status]
 _MOST = 200
 _MOST_CHARACTERS = 30_000
 """Of an address: the head of a request has a limit."""
+_ANSWERS_WITHIN_S = 2.0
 _decode = msgspec.json.Decoder(Statuses).decode
 
 
@@ -66,10 +67,11 @@ async def _ask(face: Face, peer: Peer, ids: list[str]) -> Statuses:
     if len(query) > _MOST_CHARACTERS:
         return await _ask(face, peer, ids[: len(ids) // 2])
     try:
-        response = await face.node.peers.get(peer, f"{BASE}/internal/became?{query}")
-    except PeerFailed:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            response = await face.node.peers.get(peer, f"{BASE}/internal/became?{query}")
+        return _decode(response.content) if response.status_code == 200 else {}
+    except (PeerFailed, TimeoutError, msgspec.DecodeError):  # a newer node may have statuses that are not known here
         return {}
-    return _decode(response.content) if response.status_code == 200 else {}
 
 
 def _here(face: Face, deliveries: Sequence[str]) -> Statuses:

@@ -33,6 +33,7 @@ from lightsched.event.identity import parts
 from lightsched.event.murmur2 import murmur2
 from lightsched.event.record import Appended, Headers, Record
 from lightsched.event.status import Outcome
+from lightsched.event.topics import KAFKAS_OWN
 from lightsched.log.records import CUT, DEAD_HEADERS
 from lightsched.timing import format_utc
 
@@ -40,6 +41,7 @@ router = APIRouter(prefix=BASE + "/dead-letters", tags=["operations"])
 
 _ID = re.compile(r"([0-9]{1,5})-([0-9]{1,18})")
 _CURSOR = "d"
+_MOST_DIGITS = 18
 _LOOKED_AT = 200
 """Dead letters of one partition that one request looks at."""
 
@@ -150,6 +152,10 @@ async def redrive(id: LetterId, face: Running) -> Response:
     topics = [topic for topic in shown.topic.split(",") if topic]
     if not topics:
         raise Refusal(CONFLICT, "It is not known where this was to go: schedule the event again.")
+    if taboo := [topic for topic in topics if topic.startswith(KAFKAS_OWN) or topic in face.names.own]:
+        raise Refusal(
+            CONFLICT, f"{taboo[0]!r} is a topic that Kafka or lightsched keeps for itself: schedule it again."
+        )
     for topic in topics:
         count = len(await face.node.log.ends(topic))
         if not count:
@@ -255,4 +261,4 @@ def _apart(record: Record) -> tuple[Headers, Headers]:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else -1
+    return int(text) if len(text) <= _MOST_DIGITS and text.isdecimal() else -1

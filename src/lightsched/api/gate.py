@@ -13,7 +13,7 @@ HEAD, and the last word when something unexpected happens.
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from urllib.parse import unquote
 
 from starlette.requests import ClientDisconnect
@@ -39,6 +39,8 @@ _STOPS = (
     "This node stops, and cannot wait any longer for what was asked for to be done. "
     "It may still be done: ask another node, or look again in a moment."
 )
+_UVICORN_STOPS = "graceful shutdown"
+"""In what it gives as the reason for cancelling a request."""
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -67,9 +69,16 @@ def _is_loopback(host: str) -> bool:
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str] | None, workers: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Collection[str] | None,
+        workers: Collection[int] = (),
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
         """`workers`: the partitions that are here, at any time."""
         self.app = app
+        self._stopping = stopping
         self._workers = workers
         self._hosts = hosts
 
@@ -94,8 +103,9 @@ class Gate:
         note_client(receive)
         try:
             await self.app(_routable(scope), receive, send_with_headers)
-        except asyncio.CancelledError:  # the server stops, and has waited for long enough
-            if started:
+        except asyncio.CancelledError as error:
+            # The server stops, and has waited for long enough; or an application around this has reasons of its own.
+            if started or not (self._stopping() or _UVICORN_STOPS in str(error)):
                 raise
             await Refusal(UNAVAILABLE, _STOPS).response()(scope, receive, send_with_headers)
         except ClientDisconnect:

@@ -47,7 +47,7 @@ async def get_recent(face: Running, asked: Annotated[RecentParameters, Query()])
     async with face.long_work.turns():
         bounds = await face.node.log.all_ends(delivery_topics(face))
         fired = await _newest(face.node.log, bounds, asked.limit)
-        statuses = await became(face, [each.delivery for each in fired])
+    statuses = await became(face, [each.delivery for each in fired])
     for each in fired:
         each.status = statuses.get(each.delivery)
     return answer(Recent(fired, sum(end for _, end in bounds.values())))

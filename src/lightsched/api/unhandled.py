@@ -47,13 +47,15 @@ class Unhandled:
         self._handled = tuple(handled)
         self._own = {(each.topic, each.group) for each in self._handled}
         self._seen: dict[str, dict[str, float]] = {}  # topic → type → since when nobody has read it
-        self._said: set[tuple[str, str]] = set()
+        self._said: dict[str, set[str]] = {}  # topic → types
         self._positions: dict[str, dict[int, int]] = {}
 
     @property
     def types(self) -> list[str]:
         """Those that were named and are still to be read, of topics that nobody else reads now."""
-        return sorted({type for topic in self._seen for type in self._alone(topic) if (topic, type) in self._said})
+        return sorted(
+            {type for topic in self._seen for type in self._alone(topic) if type in self._said.get(topic, ())}
+        )
 
     async def watch(self) -> None:
         """Look at what is delivered, and say it once of each type."""
@@ -92,9 +94,12 @@ class Unhandled:
     def _say(self, topic: str) -> None:
         if self._face.audience.reads(topic, self._own):
             self._seen.pop(topic, None)  # it has been there to be read
+            if len(self._said.get(topic, ())) >= MOST_TYPES:
+                del self._said[topic]  # somebody makes them up: better said twice than kept for ever
+        said = self._said.setdefault(topic, set())
         for type_ in self._alone(topic):
-            if (topic, type_) not in self._said:
-                self._said.add((topic, type_))
+            if type_ not in said:
+                said.add(type_)
                 log.warning(
                     "nobody handles deliveries of the type %r on %s: start an executor for it, see docs/executors.md",
                     type_,

@@ -33,7 +33,7 @@ def list_letters(
             print_json(letter)
     elif letters:
         rows = [
-            (letter.id, local(letter.at), letter.reason, escape(letter.topic), escape(letter.detail[:200]))
+            (letter.id, local(letter.at), escape(letter.reason), escape(letter.topic), escape(letter.detail[:200]))
             for letter in letters
         ]
         console().print(table(("id", "at", "reason", "topic", "why"), rows))
@@ -87,7 +87,7 @@ def _say(redriven: "Redriven", *, as_json: bool) -> None:
 
 def _show(letter: "DeadLetter") -> None:
     out = console()
-    out.print(f"[bold]{escape(letter.id)}[/]  {letter.reason}")
+    out.print(f"[bold]{escape(letter.id)}[/]  {escape(letter.reason)}")
     rows = [
         ("at", local(letter.at)),
         ("why", escape(letter.detail)),

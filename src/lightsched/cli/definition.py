@@ -1,7 +1,7 @@
 """What may be said about an event on the command line? Every field of its definition is an option."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +9,9 @@ from typing import Annotated, Any
 import typer
 
 WHEN, WHAT, HOW = "When", "What", "Policies"
+
+_CALLED = {"in": "in_", "tz": "timezone", "topic": "topics", "header": "headers", "label": "labels"}
+"""What the contract or an option calls a field, where that is not its keyword."""
 
 
 def option(*names: str, panel: str, says: str) -> Any:
@@ -99,3 +102,10 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "headers": partial(pairs, "--header"),
     "labels": partial(pairs, "--label"),
 }
+
+
+def field_called(name: str, fields: Collection[str]) -> str | None:
+    """The keyword of a field, by its name in the contract or that of its option; None: there is no such field."""
+    called = name.replace("-", "_")
+    keyword = _CALLED.get(called, called)
+    return keyword if keyword in fields and called != "in_" else None

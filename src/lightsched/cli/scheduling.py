@@ -158,11 +158,12 @@ def update(
     changes = fields_of(fields)
     if not changes and not remove:
         raise typer.BadParameter("say what to change, such as --cron or --payload, or what to --remove")
-    for name in (text.replace("-", "_") for text in remove or ()):
-        if name not in fields:
-            raise typer.BadParameter(f"{name!r} is no field that an event may have", param_hint="--remove")
+    for text in remove or ():
+        name = its.field_called(text, fields)
+        if name is None:
+            raise typer.BadParameter(f"{text!r} is no field that an event may have", param_hint="--remove")
         if name in changes:
-            raise typer.BadParameter(f"{name} is both given and removed", param_hint="--remove")
+            raise typer.BadParameter(f"{text} is both given and removed", param_hint="--remove")
         changes[name] = None
     with connected(context, tenant) as client:
         say(client.change(id, key=key, revision=revision, reason=reason, **changes), as_json=as_json)

@@ -14,6 +14,7 @@ from lightsched.client.fields import (
     Filter,
     Prepared,
     as_json,
+    name_of,
     prepare_command,
     prepare_event,
     query_of,
@@ -157,10 +158,10 @@ class Commanding(Connected):
 
         With a `revision` (`event.revision`): only if it has not changed since, otherwise `Changed` is raised.
         """
-        removed = {name: None for name, value in changes.items() if value is None}
+        removed = {name_of(name): None for name, value in changes.items() if value is None}
         patch = {**as_json(changes), **removed, **({"reason": reason} if reason else {})}
         for one, other in (("payload", "payload_base64"), ("payload_base64", "payload")):
-            if patch.get(one) is not None:
+            if patch.get(one) is not None or (one == "payload" and one in removed):
                 patch.setdefault(other, None)
         return await self._transport.ask(
             path_of(id),

@@ -178,8 +178,13 @@ def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
         elif name in _AS_IS:
             event[name] = value
         elif value is not None:
-            event[_NAMES.get(name, name)] = plain(value)
+            event[name_of(name)] = plain(value)
     return event
+
+
+def name_of(keyword: str) -> str:
+    """A field's name in the contract."""
+    return _NAMES.get(keyword, keyword)
 
 
 def plain(value: Any) -> Any:

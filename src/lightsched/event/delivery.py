@@ -22,7 +22,7 @@ from lightsched.timing import format_utc
 
 SOURCE = "/lightsched"
 _TOKEN_BYTES = 16
-_LAST_MS = 253_402_300_799_999  # the year 9999
+LAST_MS = 253_402_300_799_999  # the year 9999
 _UNQUOTED = re.compile(rb"[A-Za-z0-9_.~-]*")
 
 
@@ -71,7 +71,12 @@ def parse_delivery_id(text: str) -> DeliveryName | None:
         name = DeliveryName(int(partition), identity(tenant, key, id_), int(revision), int(due_ms), int(attempt))
     except ValueError:
         return None
-    return name if delivery_id_matches(name, text) else None
+    return name if _is_within_bounds(name) and delivery_id_matches(name, text) else None
+
+
+def _is_within_bounds(name: DeliveryName) -> bool:
+    """Anybody may make up an id: beyond these numbers nothing can be kept, nor looked for."""
+    return 0 <= name.revision < 1 << 32 and -1 << 63 <= name.due_ms < 1 << 63 and 1 <= name.attempt < 1 << 32
 
 
 def delivery_id_matches(name: DeliveryName, text: str) -> bool:
@@ -92,8 +97,8 @@ def token_of(secret: bytes, id_: str) -> str:
 def number_in(headers: Mapping[str, str], name: str) -> int:
     """A header of a delivery that holds milliseconds, or a count; 0 if it does not: anybody may write to its topic."""
     text = headers.get(name, "")
-    number = int(text) if len(text) <= len(str(_LAST_MS)) and text.isdecimal() else 0
-    return number if number <= _LAST_MS else 0
+    number = int(text) if len(text) <= len(str(LAST_MS)) and text.isdecimal() else 0
+    return number if number <= LAST_MS else 0
 
 
 class Emitter:

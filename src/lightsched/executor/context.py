@@ -54,12 +54,12 @@ class Context:
     @property
     def due(self) -> datetime:
         """When it was due."""
-        return _EPOCH + timedelta(milliseconds=int(self._taken.headers.get("ls_due", b"0")))
+        return _EPOCH + timedelta(milliseconds=self._taken.due_ms)
 
     @property
     def attempt(self) -> int:
         """Which attempt of its run, from 1 on."""
-        return int(self._taken.headers.get("ls_attempt", b"1"))
+        return self._taken.attempt
 
     @property
     def timeout(self) -> timedelta | None:

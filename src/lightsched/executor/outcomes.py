@@ -91,13 +91,12 @@ class Reporting:
         return Raw(encoded)
 
     def _said(self, taken: Taken, status: ReportStatus, error: str = "", **more: Any) -> bytes:
-        token = taken.headers.get("ls_report", b"").decode()
         if REPLY_TO in taken.headers:
             more["then"] = (*more.get("then", ()), *replies(taken, status, more.get("result", msgspec.UNSET), error))
         return self._encode(
             Report(
                 delivery=taken.name,
-                token=token,
+                token=taken.token,
                 status=status,
                 executor=self._executor,
                 error=error[:_MOST_ERROR],

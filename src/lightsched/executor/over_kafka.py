@@ -108,7 +108,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc]
                     headers = dict(without_null(record.headers))
                     try:
                         one = Taken(topic_and_partition, record.offset, record.key or b"", record.value or b"", headers)
-                    except (TypeError, ValueError):
+                    except ValueError:
                         log.warning(
                             "%s/%d has something at %d that is no delivery", *topic_and_partition, record.offset
                         )

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from base64 import b64decode
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,7 @@ from lightsched.client.errors import ClientError, ServerFailed, Unavailable, Unr
 from lightsched.client.rest import App, Rest
 from lightsched.executor.source import HandOver, Said
 from lightsched.executor.taken import Taken
-from lightsched.timing import parse_duration
+from lightsched.timing import TimingError, parse_duration
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class RestSource:
                 page, reading.polling = reading.polling.result(), None
                 reading.cursor = page.cursor
                 if page.deliveries:
-                    taken = [_taken(reading.topic, each) for each in page.deliveries]
+                    taken = list(_all_taken(reading.topic, page.deliveries))
                     reading.pages.append((page.cursor, deque(taken)))
                     return taken
         return []
@@ -194,6 +194,14 @@ class RestSource:
                     log.warning("%s It is tried until it answers.", error)
                 complained = True
                 await asyncio.sleep(_AGAIN_S)
+
+
+def _all_taken(topic: str, shown: Sequence[_Delivery]) -> Iterator[Taken]:
+    for each in shown:
+        try:
+            yield _taken(topic, each)
+        except (TimingError, ValueError):
+            log.warning("%s/%d has something at %d that is no delivery", topic, each.partition, each.offset)
 
 
 def _taken(topic: str, shown: _Delivery) -> Taken:

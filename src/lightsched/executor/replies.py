@@ -45,10 +45,10 @@ def replies(taken: Taken, status: ReportStatus, result: Raw | UnsetType = UNSET,
         return ()
     try:
         wanted = _header.decode(header)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()  # somebody else's header of this name
     if status is ReportStatus.RETRIABLE_FAILURE:
-        if int(taken.headers.get("ls_attempt", b"1")) < wanted.attempts:
+        if taken.attempt < wanted.attempts:
             return ()
         status = ReportStatus.FATAL_FAILURE
     payload = Raw(_encode(Reply(status, taken.name, result, error)))

@@ -1,7 +1,8 @@
 """How do reports and positions get to Kafka? Together: all in one transaction, or none of them."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import time
 from typing import Any
@@ -17,6 +18,7 @@ from lightsched.compression import compress_fast
 from lightsched.executor.source import Said
 
 compress_fast()
+log = logging.getLogger(__name__)
 sender.BACKOFF_OVERRIDE = 0.003  # instead of 20 ms, when a transaction follows the one before closely
 
 TRANSACTION_MS = 10_000
@@ -60,10 +62,11 @@ class Transactions:
         producer = await self.start()
         try:
             async with asyncio.timeout(TRANSACTION_MS / 1000):
+                known = await producer.partitions_for(self._reports) if reports else ()
                 await producer.begin_transaction()
                 sent = [
                     await producer.send_batch(batch, self._reports, partition=partition)
-                    for partition, batch in _batches(producer, reports)
+                    for partition, batch in _batches(producer, [each for each in reports if _has_home(each, known)])
                 ]
                 if offsets:
                     marked = {place: OffsetAndMetadata(offset, self.id) for place, offset in offsets.items()}
@@ -81,6 +84,14 @@ class Transactions:
             with suppress(KafkaError, TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await producer.stop()
+
+
+def _has_home(said: Said, known: Collection[int]) -> bool:
+    """Is there somebody to report to? Anybody may write a delivery that came from nowhere."""
+    if said.taken.home in known:
+        return True
+    log.warning("%s: there is no partition %d to report to", said.taken.name, said.taken.home)
+    return False
 
 
 def _batches(producer: AIOKafkaProducer, reports: Sequence[Said]) -> Iterator[tuple[int, BatchBuilder]]:

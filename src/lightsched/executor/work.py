@@ -86,7 +86,9 @@ class Work:
         if self._routes.find(type_) is None or (self._tenant and taken.headers.get("ls_tenant") != self._tenant):
             if type_ not in self._unknown and len(self._unknown) < 1_000:
                 self._unknown.add(type_)
-                log.info("nobody executes deliveries of the type %r here: left to others", type_.decode())
+                log.info(
+                    "nobody executes deliveries of the type %r here: left to others", type_.decode(errors="replace")
+                )
             self._done(taken, None)
             return
         self._here.add(taken)

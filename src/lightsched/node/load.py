@@ -1,7 +1,7 @@
 """How much does a node have to do? What its partitions hold, and how fast it fires and computes.
 
 Rates are taken between two looks that are a second apart at least: with each heartbeat on Kafka, and whenever somebody
-asks. Nothing is counted for it, so nothing gets slower.
+asks.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ SHORTEST_S = 1.0
 class _Look(NamedTuple):
     at: float
     cpu_s: float
-    fired: dict[int, int]  # by partition
+    fired: int
 
 
 class Burden:
@@ -26,10 +26,13 @@ class Burden:
     def __init__(
         self,
         workers: Mapping[int, Worker],
+        fired: Callable[[], int],
         now_s: Callable[[], float] = monotonic,
         cpu_s: Callable[[], float] = process_time,
     ) -> None:
+        """`fired`: how many deliveries this process has made so far."""
         self._workers = workers
+        self._fired = fired
         self._now_s, self._cpu_s = now_s, cpu_s
         self._last = self._look()
         self._rates = (0.0, 0.0, 0.0)  # fired per second, cores, over so many seconds
@@ -51,10 +54,8 @@ class Burden:
         before, now = self._last, self._look()
         passed_s = now.at - before.at
         if passed_s >= SHORTEST_S:
-            # What a partition fired elsewhere is not this node's: only those count that were here before.
-            fired = sum(max(now.fired[number] - before.fired[number], 0) for number in now.fired.keys() & before.fired)
             self._rates = (
-                round(fired / passed_s, 1),
+                round((now.fired - before.fired) / passed_s, 1),
                 round((now.cpu_s - before.cpu_s) / passed_s, 2),
                 round(passed_s, 1),
             )
@@ -62,5 +63,4 @@ class Burden:
         return self._rates
 
     def _look(self) -> _Look:
-        fired = {number: worker.partition.store.meta.totals.fired for number, worker in self._workers.items()}
-        return _Look(self._now_s(), self._cpu_s(), fired)
+        return _Look(self._now_s(), self._cpu_s(), self._fired())

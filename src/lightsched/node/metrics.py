@@ -65,6 +65,7 @@ class Metrics:
         self.retakes = self._counter("retakes", "Times a partition failed and was to be taken again", "partition")
         self.http_connections = self._gauge("http_connections", "Connections to the API")
         self.http_turned_away = self._counter("http_turned_away", "Connections given up, by reason", "reason")
+        self.fired = 0  # deliveries, whatever topics they went to
         self._clock_errors_seen: dict[int, int] = {}
         self._tenants: set[bytes] = set()
 
@@ -150,6 +151,7 @@ class Metrics:
 
     def _count_deliveries(self, step: Step, durable_ms: int) -> None:
         if step.deliveries:
+            self.fired += len(step.deliveries)
             self.lateness.observe([durable_ms - each.due_ms for each in step.deliveries if each.attempt == 1])
             for (tenant, topics), number in Tally([(_tenant(d.identity), d.topics) for d in step.deliveries]).items():
                 for topic in topics:

@@ -65,7 +65,7 @@ class Node:
         self.started_ms = clock.wall_ms()
         self.metrics = metrics
         self.workers: dict[int, Worker] = {}
-        self.burden = Burden(self.workers)
+        self.burden = Burden(self.workers, lambda: metrics.fired)
         self.roles = ["scheduler"]  # and what else its process does: whoever starts that adds it
         self.commands = Submitting(log_, self.workers, self.answers, self.peers)
         self.tenants: dict[str, Tenant] = {}  # those that have rules of their own; the same on all nodes

@@ -73,6 +73,12 @@ def test_any_text_is_an_id_or_none(text):
         "0:default//\ud800/1/5#1",
         "0:default//e/1/" + "9" * 5000 + "#1",
         "0:default//e/1/5/6#1",
+        "0:default//e/-1/5#1",
+        "0:default//e/4294967296/5#1",
+        "0:default//e/1/9223372036854775808#1",
+        "0:default//e/1/-9223372036854775809#1",
+        "0:default//e/1/5#0",
+        "0:default//e/1/5#4294967296",
     ],
 )
 def test_any_other_spelling_is_refused(text):

@@ -98,6 +98,16 @@ def test_a_file_that_makes_no_sense_is_an_error(file, text, why):
         Settings.load(file(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["@s3cret", "'s3cret' s3cret", "*s3cret", "!s3cret", "!s3cret!x 1", '"s3cret', "[s3cret", "{s3cret: '", "%s3cret"],
+)
+def test_what_stands_in_a_file_is_not_said_because_it_may_be_a_password(file, text):
+    with pytest.raises(BadSettings, match=r"is not YAML: .*\(line [1-4], column \d+\)") as refused:
+        Settings.load(file(f"kafka:\n  security:\n    password: {text}\n"))
+    assert "s3cret" not in str(refused.value)
+
+
 def test_an_empty_file_changes_nothing(file):
     assert Settings.load(file("")).model_dump() == Settings.load().model_dump()
 
