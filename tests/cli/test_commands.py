@@ -344,3 +344,12 @@ def test_tenants_have_rules(cli, name, tmp_path):
     assert cli("tenants", "put", name, "[]").code == 2
     wrong = cli("tenants", "put", name, '{"weigth": 3}')
     assert (wrong.code, "weigth" in wrong.err) == (2, True)
+
+
+def test_huge_numbers_are_shown_as_they_are(cli, name, server):
+    sent = f'{{"id":"{name}","in":"1h","payload":[1E400,{"7" * 5000}]}}'
+    assert httpx.post(f"{server}/api/v1/events", content=sent).status_code == 201
+    assert "1E+400,777" in cli("get", name).out
+    assert name in cli("list", "--prefix", name).out
+    assert f'"payload":[1E+400,{"7" * 5000}]' in cli("get", name, "--json").out
+    assert f'"payload":[1E+400,{"7" * 5000}]' in cli("list", "--prefix", name, "--json").out

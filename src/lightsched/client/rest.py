@@ -16,6 +16,7 @@ from uuid import uuid4
 import httpx
 import msgspec
 
+from lightsched.client.any_json import NOT_JSON, read_as
 from lightsched.client.errors import ClientError, OutcomeUnknown, ServerFailed, Unreachable, refusal
 from lightsched.client.fields import Prepared
 from lightsched.client.results import Deliveries, Delivery, ReportAnswer, ReportAnswers, Result, Results
@@ -251,8 +252,8 @@ class _Failed(NamedTuple):
 
 def _read(answer: bytes, shape: type[T]) -> T:
     try:
-        return msgspec.json.decode(answer, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return read_as(answer, shape)
+    except NOT_JSON as error:
         said = answer[:200].decode(errors="replace")
         raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
 
