@@ -353,3 +353,26 @@ def test_huge_numbers_are_shown_as_they_are(cli, name, server):
     assert name in cli("list", "--prefix", name).out
     assert f'"payload":[1E+400,{"7" * 5000}]' in cli("get", name, "--json").out
     assert f'"payload":[1E+400,{"7" * 5000}]' in cli("list", "--prefix", name, "--json").out
+
+
+def test_json_is_sent_as_it_was_typed(cli, name, server, tmp_path):
+    def stored():
+        return httpx.get(f"{server}/api/v1/events/{name}").text
+
+    typed = '{"a": 1.10,  "b":1e2, "c": 1E400}'
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", typed).code == 0
+    assert f'"payload":{typed}' in stored()
+    assert cli("update", name, "--payload", "[1.10,  2]").code == 0
+    assert '"payload":[1.10,  2]' in stored()
+    (tmp_path / "p.json").write_text("[\n  1.0\n]\n")
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", f"@{tmp_path / 'p.json'}").code == 0
+    assert '"payload":[\n  1.0\n]' in stored()
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", "NaN").code == 0
+    assert '"payload":"NaN"' in stored()
+
+
+def test_a_result_is_reported_as_it_was_typed(cli, name, server):
+    cli("schedule", "--id", name, "--in", "1ms", "--topic", name, "--track")
+    (seen,) = only_json(cli("watch", name, "--group", "g", "--count", "1", "--json"))
+    assert cli("report", seen["delivery"], "success", "--token", seen["token"], "--result", "[1.10,  2]").code == 0
+    assert '"result":[1.10,  2]' in httpx.get(f"{server}/api/v1/events/{name}/runs").text
