@@ -26,10 +26,7 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
     """A decoder's error as problems with the fields of what was sent."""
     text = str(error)
     if match := _UNKNOWN.fullmatch(text):
-        name = match["name"][:80]
-        near = difflib.get_close_matches(name, fields, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
-        return invalid(_join(match["path"], name), f"is not a known field: {hint}")
+        return unknown(match["name"], fields, match["path"])
     if match := _MISSING.fullmatch(text):
         return invalid(_join(match["path"], match["name"]), "is missing: give it")
     if match := _EXPECTED.fullmatch(text):
@@ -44,6 +41,14 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
     if match := _RANGE.fullmatch(text):
         return invalid(match["path"] or "", "is too large a number: give a smaller one")
     return invalid("", f"is not valid JSON ({why_not_json(error)}): send one JSON object")
+
+
+def unknown(name: str, fields: tuple[str, ...], path: str | None = None) -> InvalidEvent:
+    """A field that is none of those there are."""
+    name = name[:80]
+    near = difflib.get_close_matches(name, fields, 1)
+    hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
+    return invalid(_join(path, name), f"is not a known field: {hint}")
 
 
 def why_not_json(error: Exception) -> str:
