@@ -80,7 +80,7 @@ class NewTask(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     user_id: str
     task_blob: Raw
-    schedule: str | int
+    schedule: str
     is_recurring: bool = False
 
 
