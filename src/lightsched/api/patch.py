@@ -108,7 +108,9 @@ def _read(body: bytes) -> _Patch:
         changes = _object(body)
         reason = _text(changes.pop("reason")) if "reason" in changes else ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        detail = f"The body is no merge patch ({why_not_json(error)}): send a JSON object with the fields to change."
+        detail = (
+            f"The body is no merge patch ({why_not_json(error, body)}): send a JSON object with the fields to change."
+        )
         raise Refusal(INVALID, detail) from None
     for name in _NOT_TO_CHANGE:
         if name in changes:

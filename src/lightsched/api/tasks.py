@@ -73,7 +73,7 @@ async def schedule_task(face: Running, request: Request) -> Response:
         body.decode()
         task = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = refused(error, NewTask.__struct_fields__, {})
+        found = refused(error, NewTask.__struct_fields__, {}, body)
         (problem,) = found.problems
         if problem.field == "schedule" and problem.message.startswith("must be"):
             raise invalid("schedule", f"{problem.message}: {_SCHEDULES}") from None
