@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _PIPED_COLUMNS = 500
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON they stand between values only
 COLOURS = {
     "NOT_STARTED": "cyan",
     "CLAIMED": "blue",
@@ -39,9 +40,12 @@ def console(*, err: bool = False) -> "Console":
 
 
 def print_json(value: Any) -> None:
-    """One value, on one line."""
+    """One value, on one line; what is JSON already, as it is, but for its lines."""
     import msgspec  # noqa: PLC0415
 
+    if isinstance(value, msgspec.Raw):
+        typer.echo(bytes(value).translate(_ONE_LINE).decode())
+        return
     plain = msgspec.to_builtins(value, builtin_types=(datetime, bytes, Decimal))
     typer.echo(_json(_contract(plain)))
 
