@@ -17,9 +17,9 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from lightsched.errors import LightschedError
 from lightsched.timing import TimingError, parse_duration
 
-__all__ = ["BadSettings", "Bytes", "DurationMs", "Layered", "Section"]
+__all__ = ["BadSettings", "Bytes", "DurationMs", "Layered", "Section", "parse_size"]
 
-_SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|KB|MB|GB)?")
+_SIZE = re.compile(r"(\d{1,18})\s*(B|KiB|MiB|GiB|KB|MB|GB)?")
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 _SYMBOL = re.compile(r"""'<[a-z ]+>'|['"].['"]""")
@@ -38,14 +38,17 @@ def _milliseconds(value: object) -> object:
         raise ValueError(str(error)) from None
 
 
-def _bytes(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    match = _SIZE.fullmatch(value.strip())
+def parse_size(text: str) -> int:
+    """Bytes, from `256KiB` and the like. Raises `ValueError`."""
+    match = _SIZE.fullmatch(text.strip())
     if match is None:
-        msg = f"{value!r} is no size: write `256KiB` or a number of bytes"
+        msg = f"{text[:80]!r} is no size: write `256KiB` or a number of bytes"
         raise ValueError(msg)
     return int(match[1]) * _UNITS[match[2] or "B"]
+
+
+def _bytes(value: object) -> object:
+    return parse_size(value) if isinstance(value, str) else value
 
 
 DurationMs = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]

@@ -92,11 +92,21 @@ def test_an_event_that_is_sent_again_twice_is_there_once(api, name, topic):
 
 
 @ON_BOTH_LOGS
-def test_what_still_makes_no_sense_is_409(api, name, topic):
-    put(api, topic, f"nonsense {name}".encode())
-    id = letters(api)["dead_letters"][0]["id"]
-    is_problem(api.post(f"/dead-letters/{id}/redrive"), 409, outcome="INVALID")
-    assert letters(api)["dead_letters"][0]["id"] != id
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("events", b"nonsense", ("not valid JSON", "POST /events")),
+        ("events", b'{"id": "x", "in": "soon"}', ("in: ", "POST /events")),
+        ("reports", b'{"delivery": "nobody\'s"}', ("is missing", "POST /reports")),
+    ],
+)
+def test_what_still_makes_no_sense_is_409_and_put_aside_once(api, prefix, kind, value, said):
+    put(api, prefix + kind, value)
+    before = letters(api)["dead_letters"]
+    for _ in range(2):
+        detail = is_problem(api.post(f"/dead-letters/{before[0]['id']}/redrive"), 409, outcome="INVALID")["detail"]
+        assert all(words in detail for words in said), detail
+    assert letters(api)["dead_letters"] == before
 
 
 def node_with(folder, payload):

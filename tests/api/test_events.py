@@ -228,3 +228,12 @@ def test_what_is_wrong_with_a_request_is_said_in_words(api):
     assert is_problem(api.post("/events", content="{"), 400)["detail"] == (
         "The event is not valid JSON (it is empty, or ends too early): send one JSON object"
     )
+
+
+def test_a_list_shows_payloads_byte_for_byte_wherever_they_live(api, name):
+    for n in range(9):
+        api.post("/events", content=f'{{"id":"{n}","tenant":"{name}","in":"1h","payload":[1.10,1E400,  {"7" * 5000}]}}')
+    listed = api.get("/events", params={"tenant": name})
+    assert listed.status_code == 200, listed.text
+    assert listed.text.count(f'"payload":[1.10,1E400,  {"7" * 5000}]') == 9
+    assert api.get("/tasks", params={"user_id": name}).json()["tasks"][0]["task_status"] == "NOT_STARTED"

@@ -90,3 +90,18 @@ def test_a_run_that_never_went_is_there_too(api, name):
 )
 def test_a_parameter_that_makes_no_sense_is_refused(api, parameters, field):
     assert fields_of(is_problem(api.get("/runs", params=parameters), 400)) == {field}
+
+
+def test_results_are_shown_byte_for_byte_wherever_they_are_kept(api, name, topic):
+    events = [{"id": f"{n}", "in": "1ms", "track": True, "topics": [topic]} for n in range(9)]
+    api.post("/events", json=events, params={"tenant": name})
+    seen = {}
+    while len(seen) < 9:
+        page = api.get(f"/deliveries/{topic}", params={"wait": "10s", "group": "g"}).json()
+        seen |= {each["id"]: each for each in page["deliveries"]}
+    for each in seen.values():
+        report = (
+            f'{{"delivery":"{each["delivery"]}","token":"{each["token"]}","status":"SUCCESS","result":[1.10,1E400]}}'
+        )
+        assert api.post("/reports", content=report).status_code == 204
+    eventually(lambda: api.get("/runs", params={"tenant": name}).text.count('"result":[1.10,1E400]') == 9)

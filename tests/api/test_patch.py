@@ -104,3 +104,18 @@ def test_what_is_over_is_409(api, name):
     api.post("/events", json={"id": name, "in": "1ms"})
     eventually(lambda: api.get(f"/events/{name}").json()["status"] == "SUCCESS")
     is_problem(api.patch(f"/events/{name}", json={"in": "1h"}), 409, outcome="TOO_LATE")
+
+
+@pytest.mark.parametrize(
+    ("patch", "field"),
+    [
+        ({"colour": None}, "colour"),
+        ({"window": {"form": None}}, "window.form"),
+        ({"retry": {"delai": None}}, "retry.delai"),
+    ],
+    ids=str,
+)
+def test_a_field_that_is_not_known_cannot_be_removed_either(api, name, event, patch, field):
+    problem = is_problem(api.patch(f"/events/{name}", json=patch), 400)
+    assert fields_of(problem) == {field}
+    assert "is not a known field" in problem["detail"]

@@ -223,3 +223,19 @@ def test_a_command_may_be_posted_too(api, name):
 def test_times_are_utc_with_milliseconds(api, name):
     event = api.post("/events", json={"id": name, "every": "90s"}).json()
     assert TIME.fullmatch(event["next_execution"])
+
+
+@pytest.mark.parametrize("text", [r"\ud800", r"\ud800 and more", r"\udc00 and more", r"\ud800\ud800", r"\\\udfff."])
+def test_half_a_character_is_told_as_such(api, name, text):
+    def told(response):
+        return is_problem(response, 400)["detail"]
+
+    event = f'{{"id":"{name}","in":"1h","payload":"{text}"}}'
+    answers = [told(api.post("/events", content=event)), told(api.post("/events", content=f"[{event}]"))]
+    api.post("/events", json={"id": name, "in": "1h"})
+    answers.append(told(api.patch(f"/events/{name}", content=f'{{"payload":"{text}"}}')))
+    task = f'{{"user_id":"{name}","schedule":"1h","task_blob":"{text}"}}'
+    answers.append(told(api.post("/schedule", content=task)))
+    answers.append(told(api.post("/reports", content=f'{{"delivery":"x","status":"SUCCESS","result":"{text}"}}')))
+    for detail in answers:
+        assert "is half of a character" in detail

@@ -37,6 +37,14 @@ def test_rules_are_shown_as_they_were_given(api, name):
 
 
 @ON_BOTH_LOGS
+def test_a_size_is_written_as_in_the_settings_and_shown_in_bytes(api, name):
+    for written, size in (("1KiB", 1024), ("2 KB", 2000), ("77", 77), (78, 78)):
+        response = api.put(f"/tenants/{name}", json={"limits": {"payload": written}})
+        assert response.json()["limits"] == {"payload": size}, response.text
+        assert api.get(f"/tenants/{name}").json()["limits"] == {"payload": size}
+
+
+@ON_BOTH_LOGS
 def test_an_event_gets_what_it_does_not_say_itself(api, name):
     """On every node: the events are spread over all partitions."""
     api.put(f"/tenants/{name}", json={**RULES, "rule": "key"})
@@ -109,6 +117,12 @@ def test_the_rule_stays_while_there_are_events(api, name):
         ({"defaults": {"timezone": "Mars/Olympus"}}, "timezone"),
         ({"defaults": {"timeout": "soon"}}, "timeout"),
         ({"limits": {"payload": 10**9}}, "limits.payload"),
+        ({"limits": {"payload": "1GiB"}}, "limits.payload"),
+        ({"limits": {"payload": "0KiB"}}, "limits.payload"),
+        ({"limits": {"payload": "a lot"}}, "limits.payload"),
+        ({"limits": {"payload": "1" * 5000}}, "limits.payload"),
+        ({"limits": {"payload": True}}, "limits.payload"),
+        ({"limits": {"in_flight": "1KiB"}}, "limits.in_flight"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused(api, name, rules, field):

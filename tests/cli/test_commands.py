@@ -370,3 +370,49 @@ def test_tenants_have_rules(cli, name, tmp_path):
     assert cli("tenants", "put", name, "[]").code == 2
     wrong = cli("tenants", "put", name, '{"weigth": 3}')
     assert (wrong.code, "weigth" in wrong.err) == (2, True)
+
+
+def test_huge_numbers_are_shown_as_they_are(cli, name, server):
+    sent = f'{{"id":"{name}","in":"1h","payload":[1E400,{"7" * 5000}]}}'
+    assert httpx.post(f"{server}/api/v1/events", content=sent).status_code == 201
+    assert "1E+400,777" in cli("get", name).out
+    assert name in cli("list", "--prefix", name).out
+
+
+def test_json_is_shown_as_it_was_sent(cli, name, server):
+    payload = '{"a": 1.10,  "b":1e2,\n "c":1E400}'
+    sent = f'{{"id":"{name}","in":"1ms","track":true,"topics":["{name}"],"payload":{payload}}}'
+    assert httpx.post(f"{server}/api/v1/events", content=sent).status_code == 201
+    shown = '"payload":{"a": 1.10,  "b":1e2,  "c":1E400}'
+    seen = cli("watch", name, "--group", "g", "--count", "1", "--json")
+    got, listed = cli("get", name, "--json"), cli("list", "--prefix", name, "--json")
+    for done in (seen, got, listed):
+        assert (done.code, len(done.lines)) == (0, 1), done
+        assert shown in done.out
+    (delivery,) = only_json(seen)
+    cli("report", delivery["delivery"], "success", "--token", delivery["token"], "--result", "[1.10]")
+    assert '"result":[1.10]' in cli("history", name, "--json").out
+    assert '"result":[1.10]' in cli("history", "--json").out
+
+
+def test_json_is_sent_as_it_was_typed(cli, name, server, tmp_path):
+    def stored():
+        return httpx.get(f"{server}/api/v1/events/{name}").text
+
+    typed = '{"a": 1.10,  "b":1e2, "c": 1E400}'
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", typed).code == 0
+    assert f'"payload":{typed}' in stored()
+    assert cli("update", name, "--payload", "[1.10,  2]").code == 0
+    assert '"payload":[1.10,  2]' in stored()
+    (tmp_path / "p.json").write_text("[\n  1.0\n]\n")
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", f"@{tmp_path / 'p.json'}").code == 0
+    assert '"payload":[\n  1.0\n]' in stored()
+    assert cli("schedule", "--id", name, "--in", "1h", "--payload", "NaN").code == 0
+    assert '"payload":"NaN"' in stored()
+
+
+def test_a_result_is_reported_as_it_was_typed(cli, name, server):
+    cli("schedule", "--id", name, "--in", "1ms", "--topic", name, "--track")
+    (seen,) = only_json(cli("watch", name, "--group", "g", "--count", "1", "--json"))
+    assert cli("report", seen["delivery"], "success", "--token", seen["token"], "--result", "[1.10,  2]").code == 0
+    assert '"result":[1.10,  2]' in httpx.get(f"{server}/api/v1/events/{name}/runs").text

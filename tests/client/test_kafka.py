@@ -127,7 +127,7 @@ async def test_what_needs_an_answer_is_refused(topics):
 async def test_topics_that_are_not_there_are_not_created(kafka):
     for _ in range(2):
         async with Client(f"kafka://{kafka}?prefix=nobody.") as client:
-            with pytest.raises(NotFound, match=r"no topic nobody\.events .*topics create"):
+            with pytest.raises(NotFound, match=r"no topic nobody\.events .*topics create.*\?prefix="):
                 await client.schedule(in_="1h")
 
 
@@ -146,3 +146,10 @@ def test_without_asyncio(on_kafka, name):
 def test_an_address_says_where_kafka_is():
     assert Kafka.parse("kafka://b1:9092,b2:9092") == Kafka("b1:9092,b2:9092")
     assert Kafka.parse("kafka://b1:9092?prefix=x.") == Kafka("b1:9092", "x.")
+    assert Kafka.parse("kafka://b1:9092?prefix=") == Kafka("b1:9092", "")
+
+
+@pytest.mark.parametrize("address", ["kafka://b1:9092?prefx=x.", "kafka://b1:9092/x.", "kafka://b1:9092?prefix=x.&a=1"])
+def test_an_address_with_more_in_it_is_refused(address):
+    with pytest.raises(Invalid, match="prefix"):
+        Client(address)

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypedDict
 
 import msgspec
@@ -123,6 +124,7 @@ async def test_a_result_may_have_several_lines(place, name):
         (str, b"plain", "plain"),
         (Any, [1, "a"], [1, "a"]),
         (Any, b"\x00", b"\x00"),
+        pytest.param(Any, msgspec.Raw(b"[1E400]"), [Decimal("1E400")], id="a number of any size"),
     ],
     ids=str,
 )

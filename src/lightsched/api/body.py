@@ -96,7 +96,9 @@ def elements(body: bytes, most_bytes: int) -> Iterator[Item]:
         else:
             yield from _one_by_one(body, most_bytes)
     except msgspec.DecodeError as error:
-        raise Refusal(INVALID, f"The body is not valid JSON: {why_not_json(error)}. Send an array of events.") from None
+        raise Refusal(
+            INVALID, f"The body is not valid JSON: {why_not_json(error, body)}. Send an array of events."
+        ) from None
     except RecursionError:
         raise Refusal(INVALID, "The body is nested too deeply: flatten the payloads.") from None
 

@@ -24,9 +24,9 @@ from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.prepare import REST
 from lightsched.api.problem import CONFLICT, NOT_FOUND, Refusal, invalid_field
 from lightsched.api.shapes import DeadLetters, DeadLetterShown, Redriven, answer
-from lightsched.engine.reports import INVALID_THEN, THEN, follow_up
+from lightsched.engine.reports import INVALID_THEN, THEN, follow_up, read_report
 from lightsched.event.check import AUTO
-from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO
+from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Refused, read_command
 from lightsched.event.delivery import parse_delivery_id
 from lightsched.event.errors import InvalidEvent
 from lightsched.event.identity import parts
@@ -173,13 +173,29 @@ async def _take_in(face: Face, shown: DeadLetterShown, record: Record) -> Respon
     present = {name for name, _ in headers}
     if shown.topic == face.names.events:
         headers += tuple((name, value) for name, value in extra.items() if name not in present)
-    placed = [(shown.partition % face.node.log.partitions, Record(record.key, record.value, headers))]
-    (result,) = await face.node.commands.submit(shown.topic, placed)
+    number = shown.partition % face.node.log.partitions
+    again = Record(record.key, record.value, headers)
+    if shown.reason == Outcome.INVALID:
+        _check(face, Appended(shown.topic, number, shown.offset, face.now_ms, again))
+    (result,) = await face.node.commands.submit(shown.topic, [(number, again)])
     if result.outcome is Outcome.INVALID:
         detail = f"It makes no sense this time either, and was put aside again: {result.error}."
         raise Refusal(CONFLICT, detail, outcome=Outcome.INVALID)
     error = result.error or result.ignored
     return answer(Redriven(id=shown.id, topics=[shown.topic], outcome=result.outcome, error=error))
+
+
+def _check(face: Face, appended: Appended) -> None:
+    """Refuse here what its worker would put aside once more."""
+    rules = face.rules
+    is_report = appended.topic == face.names.reports
+    read = (
+        read_report(appended, rules.limits)
+        if is_report
+        else read_command(appended, rules.limits, rules.tenants, rules.partitions)
+    )
+    if isinstance(read, Refused):
+        raise _still_invalid("; ".join(map(str, read.problems)), "/reports" if is_report else "/events")
 
 
 async def _chain(face: Face, shown: DeadLetterShown, record: Record) -> Response:
@@ -203,8 +219,8 @@ async def _chain(face: Face, shown: DeadLetterShown, record: Record) -> Response
     return answer(Redriven(id=shown.id, topics=[face.names.events], outcome=result.outcome, error=result.error))
 
 
-def _still_invalid(why: str) -> Refusal:
-    detail = f"It makes no sense this time either: {why}. Correct it and schedule it yourself (`POST /events`)."
+def _still_invalid(why: str, path: str = "/events") -> Refusal:
+    detail = f"It makes no sense this time either: {why}. Correct it and send it yourself (`POST {path}`)."
     return Refusal(CONFLICT, detail, outcome=Outcome.INVALID)
 
 

@@ -21,7 +21,6 @@ from lightsched.api.problem import KINDS, MEDIA_TYPE, ProblemDetails, type_of
 from lightsched.event.model import Event
 from lightsched.event.report import Report
 from lightsched.event.status import Status
-from lightsched.event.tenant import Tenant
 
 _REFERENCE = "#/components/schemas/{name}"
 _SENT = "#/components/schemas/{model}"
@@ -164,7 +163,7 @@ TENANT_BODY: dict[str, Any] = {
     "required": True,
     "content": {
         "application/json": {
-            "schema": reference("Tenant"),
+            "schema": reference("NewTenant"),
             "example": {
                 "topics": ["acme.work"],
                 "weight": 2,
@@ -246,9 +245,7 @@ def _schemas() -> dict[str, Any]:
         for shape in vars(shapes).values()
         if isinstance(shape, type) and issubclass(shape, msgspec.Struct) and shape.__module__ == shapes.__name__
     ]
-    _, components = msgspec.json.schema_components(
-        [Event, Report, Tenant, ProblemDetails, *shown], ref_template=_REFERENCE
-    )
+    _, components = msgspec.json.schema_components([Event, Report, ProblemDetails, *shown], ref_template=_REFERENCE)
     _, sent = models_json_schema([(model, "validation") for model in _bodies], ref_template=_SENT)
     components |= sent["$defs"]
     components["Event"]["examples"] = [TEA, STANDUP]

@@ -93,8 +93,11 @@ async def ask_owner(face: Face, partition: int, path: str) -> bytes:
     raise PeerFailed(peer=peer.id, why=f"{found.status_code} {found.text[:200]}")
 
 
-async def read_everywhere(face: Face, path: str) -> list[Any]:
-    """What all other nodes answer to a read. Refused if a partition is missing: nothing would seem to be there."""
+async def read_everywhere(face: Face, path: str, shape: Any = Any) -> list[Any]:
+    """What all other nodes answer to a read. Refused if a partition is missing: nothing would seem to be there.
+
+    What users have sent is to be `Raw` in the shape: it is passed on byte for byte, and may hold any number.
+    """
     if _from_a_node.get():
         return []
     covered = set(_here.get().intersection(face.node.workers))
@@ -105,7 +108,7 @@ async def read_everywhere(face: Face, path: str) -> list[Any]:
         if response.status_code != 200:
             raise PeerFailed(peer=peer.id, why=f"{response.status_code} {response.text[:200]}")
         covered.update(int(number) for number in response.headers.get(COVERED, "").split(",") if number)
-        found.append(msgspec.json.decode(response.content))
+        found.append(msgspec.json.decode(response.content, type=shape))
     missing = set(range(face.node.log.partitions)) - covered
     if missing:
         named = ", ".join(map(str, sorted(missing)[:10]))

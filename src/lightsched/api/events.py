@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query, Response
+from msgspec import Raw, Struct
 
 from lightsched.api.documents import named, reference, refusals
 from lightsched.api.elsewhere import read_everywhere
@@ -17,6 +19,7 @@ from lightsched.event.identity import Identity, identity
 from lightsched.store.store import Store
 
 router = APIRouter(prefix=BASE + "/events", tags=["events"])
+_text = msgspec.json.Decoder(str).decode
 
 
 @router.get(
@@ -37,8 +40,8 @@ async def list_events(face: Running, asked: Annotated[Listed, Query()]) -> Respo
 async def events_page(face: Face, asked: Listed) -> Page:
     """A page of all nodes' events, as they are shown."""
     page = await page_of(face, asked, _shown)
-    if pages := [_page(other) for other in await read_everywhere(face, f"{BASE}/events?{asked.query()}")]:
-        return merged([page, *pages], asked.limit)
+    if others := await read_everywhere(face, f"{BASE}/events?{asked.query()}", _Elsewhere):
+        return merged([page, *map(_page, others)], asked.limit)
     return page
 
 
@@ -65,7 +68,16 @@ def _shown(name: Identity, state: State, store: Store) -> tuple[dict[str, Any], 
     return None if definition is None else (show(name, state, definition), len(definition))
 
 
-def _page(other: dict[str, Any]) -> Page:
+class _Elsewhere(Struct):
     """Another node's page."""
-    events = {identity(event["tenant"], event["key"], event["id"]): event for event in other["events"]}
-    return Page(events, position(other["cursor"]))
+
+    events: list[dict[str, Raw]]
+    cursor: str | None
+
+
+def _page(other: _Elsewhere) -> Page:
+    return Page({_name(event): event for event in other.events}, position(other.cursor))
+
+
+def _name(event: dict[str, Raw]) -> Identity:
+    return identity(*(_text(event[part]) for part in ("tenant", "key", "id")))

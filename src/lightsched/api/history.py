@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 from pydantic import Field
 
 from lightsched.api.cursor import read_cursor, write_cursor
@@ -87,7 +87,7 @@ async def list_all_runs(face: Running, asked: Annotated[HistoryParameters, Query
     """Those that ended, while history is kept (`history.keep`). A page may be short and still have a cursor."""
     page = await _page(face, asked)
     query = urlencode(asked.model_dump(exclude_none=True, by_alias=True), doseq=True)
-    if others := await read_everywhere(face, f"{BASE}/internal/runs?{query}"):
+    if others := await read_everywhere(face, f"{BASE}/internal/runs?{query}", _Elsewhere):
         page = _merged([page, *map(_from_node, others)], asked.limit)
     return answer(EventRuns(list(page.runs.values()), page.cursor))
 
@@ -100,10 +100,16 @@ async def list_runs_here(face: Running, asked: Annotated[HistoryParameters, Quer
     return answer({"runs": placed, "cursor": page.cursor})
 
 
-def _from_node(other: dict[str, Any]) -> _Page:
-    upto = other["cursor"]
-    placed = {_read(at): run for at, run in other["runs"]}
-    return _Page(placed, None if upto is None else _read(upto))
+class _Elsewhere(Struct):
+    """Another node's page."""
+
+    runs: list[tuple[str, Raw]]
+    cursor: str | None
+
+
+def _from_node(other: _Elsewhere) -> _Page:
+    placed = {_read(at): run for at, run in other.runs}
+    return _Page(placed, None if other.cursor is None else _read(other.cursor))
 
 
 def _read(cursor: str) -> Where:

@@ -23,16 +23,18 @@ from lightsched.api.shapes import Result
 from lightsched.api.target import Target, not_found, target_of
 from lightsched.engine.conditions import REVISION
 from lightsched.event.check import check
-from lightsched.event.command import decode
+from lightsched.event.command import FIELDS, decode
 from lightsched.event.identity import identity
-from lightsched.event.model import Event
+from lightsched.event.model import Event, RetrySpec, WindowSpec
 from lightsched.event.schema import SCHEDULES
-from lightsched.event.words import why_not_json
+from lightsched.event.words import unknown, why_not_json
 
 router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
 _NOT_TO_CHANGE = ("op", "id", "key", "tenant", "on_conflict", "if_revision")
 _MOST_TRIES = 5
+_INSIDE = {"window": WindowSpec.__struct_encode_fields__, "retry": RetrySpec.__struct_encode_fields__}
+"""Fields that have fields of their own."""
 _object = msgspec.json.Decoder(dict[str, Raw]).decode
 _text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
@@ -106,12 +108,26 @@ def _read(body: bytes) -> _Patch:
         changes = _object(body)
         reason = _text(changes.pop("reason")) if "reason" in changes else ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        detail = f"The body is no merge patch ({why_not_json(error)}): send a JSON object with the fields to change."
+        detail = (
+            f"The body is no merge patch ({why_not_json(error, body)}): send a JSON object with the fields to change."
+        )
         raise Refusal(INVALID, detail) from None
     for name in _NOT_TO_CHANGE:
         if name in changes:
             raise invalid_field(name, "cannot be changed: leave it out, or schedule another event")
+    _check_names(changes)
     return _Patch(changes, reason)
+
+
+def _check_names(changes: dict[str, Raw]) -> None:
+    """Also of what is to be removed: merged it is not there any more."""
+    for name, change in changes.items():
+        if name not in FIELDS:
+            raise unknown(name, FIELDS)
+        if name in _INSIDE and bytes(change).startswith(b"{"):
+            for inner in _object(change):
+                if inner not in _INSIDE[name]:
+                    raise unknown(inner, _INSIDE[name], name)
 
 
 def _merged(face: Face, target: Target, current: Definition, patch: _Patch) -> Event:

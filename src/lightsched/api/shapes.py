@@ -14,7 +14,7 @@ from lightsched.engine.step import Totals
 from lightsched.event.errors import Problem
 from lightsched.event.model import WindowSpec
 from lightsched.event.status import Outcome, Status
-from lightsched.event.tenant import Defaults, Rule, TenantLimits
+from lightsched.event.tenant import Defaults, Rule, Tenant, TenantLimits
 from lightsched.log.peer import Load
 
 _encode = msgspec.json.Encoder().encode
@@ -80,7 +80,7 @@ class NewTask(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     user_id: str
     task_blob: Raw
-    schedule: str | int
+    schedule: str
     is_recurring: bool = False
 
 
@@ -350,6 +350,18 @@ class Partitions(msgspec.Struct):
     """All partitions."""
 
     partitions: list[PartitionShown]
+
+
+class NewLimits(TenantLimits, forbid_unknown_fields=True, omit_defaults=True, frozen=True, kw_only=True):
+    """How much a tenant may have, as people write it."""
+
+    payload: Annotated[int, Meta(ge=1)] | str | None = None  # type: ignore[assignment]  # bytes, or such as `256KiB`
+
+
+class NewTenant(Tenant, forbid_unknown_fields=True, omit_defaults=True, frozen=True, kw_only=True):
+    """The rules of one tenant, as people write them."""
+
+    limits: NewLimits = NewLimits()
 
 
 class TenantShown(msgspec.Struct, kw_only=True):

@@ -24,7 +24,7 @@ from lightsched.api.shown import shown_time
 from lightsched.api.target import found, not_found, target_of
 from lightsched.engine.state import next_ms
 from lightsched.event.check import check
-from lightsched.event.errors import InvalidEvent, Problem
+from lightsched.event.errors import InvalidEvent, Problem, invalid
 from lightsched.event.model import Event, Op
 from lightsched.event.status import Outcome
 from lightsched.event.words import refused
@@ -34,6 +34,7 @@ router = APIRouter(prefix=BASE, tags=["tasks"])
 
 _decode = msgspec.json.Decoder(NewTask).decode
 _CRON_FIELDS = (5, 6)
+_SCHEDULES = "give a time (RFC 3339), a duration such as `5m`, or a cron expression"
 _FIELDS = {"tenant": "user_id", "payload": "task_blob"} | dict.fromkeys(("at", "in", "cron", "every"), "schedule")
 """What an event's fields are called here."""
 
@@ -72,7 +73,11 @@ async def schedule_task(face: Running, request: Request) -> Response:
         body.decode()
         task = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refused(error, NewTask.__struct_fields__, {}) from None
+        found = refused(error, NewTask.__struct_fields__, {}, body)
+        (problem,) = found.problems
+        if problem.field == "schedule" and problem.message.startswith("must be"):
+            raise invalid("schedule", f"{problem.message}: {_SCHEDULES}") from None
+        raise found from None
     event = Event(tenant=task.user_id, payload=Raw(task.task_blob), **_schedule(task))
     event.id = event.key = face.ids.next(face.now_ms)
     _check(event, face)
@@ -94,14 +99,14 @@ def _check(event: Event, face: Face) -> None:
 def _schedule(task: NewTask) -> dict[str, Any]:
     """What the one field says, as the field of an event; it must go with `is_recurring`."""
     text, recurring = task.schedule, task.is_recurring
-    if isinstance(text, str) and (text.startswith("@") or len(text.split()) in _CRON_FIELDS):
+    if text.startswith("@") or len(text.split()) in _CRON_FIELDS:
         if not recurring:
             raise invalid_field(
                 "is_recurring", "is false or missing, but a cron expression recurs: send true, or a time"
             )
         return {"cron": text}
     try:
-        parse_duration(str(text) if isinstance(text, str) else "")
+        parse_duration(text)
     except TimingError:
         if recurring:
             raise invalid_field(

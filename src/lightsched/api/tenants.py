@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 
 import msgspec
 from fastapi import APIRouter, Path, Request, Response
+from msgspec import structs
 
 from lightsched.api.body import MOST_SMALL_BYTES, read_body
 from lightsched.api.documents import TENANT_BODY, described, refusals
@@ -16,16 +17,17 @@ from lightsched.api.face import Face, Running
 from lightsched.api.listing import Listed
 from lightsched.api.parameters import BASE
 from lightsched.api.problem import CONFLICT, Refusal, invalid_field
-from lightsched.api.shapes import Tenants, TenantShown, answer
+from lightsched.api.shapes import NewTenant, Tenants, TenantShown, answer
 from lightsched.event.check import TENANT, check
 from lightsched.event.model import Event
 from lightsched.event.tenant import Rule, Tenant, fill_in
 from lightsched.event.words import refused
+from lightsched.settings import parse_size
 
 router = APIRouter(prefix=BASE + "/tenants", tags=["operations"])
 
 TenantName = Annotated[str, Path(description="The tenant", examples=["acme"], pattern=f"^{TENANT.pattern}$")]
-_decode = msgspec.json.Decoder(Tenant).decode
+_decode = msgspec.json.Decoder(NewTenant).decode
 _PLACED_ALIKE = ("key", "recurrence")
 """Rules by which the key says where an event lives."""
 
@@ -82,7 +84,7 @@ def _read(face: Face, body: bytes) -> Tenant:
     """Rules that make sense: an event that gets all of what is filled in does."""
     try:
         body.decode()
-        tenant = _decode(body)
+        tenant = _in_bytes(_decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise refused(error, Tenant.__struct_fields__, {"rule": get_args(Rule)}) from None
     event = Event(id="x", key="x", every="1h", topics=tenant.topics)
@@ -92,6 +94,17 @@ def _read(face: Face, body: bytes) -> Tenant:
     if payload is not None and payload > face.limits.payload:
         raise invalid_field("limits.payload", f"is more than this server takes: at most {face.limits.payload}")
     return tenant
+
+
+def _in_bytes(given: NewTenant) -> Tenant:
+    payload = given.limits.payload
+    if isinstance(payload, str):
+        try:
+            payload = parse_size(payload)
+        except ValueError as error:
+            raise invalid_field("limits.payload", str(error)) from None
+    limits = structs.replace(given.limits, payload=payload)
+    return msgspec.convert(msgspec.to_builtins(structs.replace(given, limits=limits)), Tenant)
 
 
 def _shown(name: str, tenant: Tenant) -> TenantShown:

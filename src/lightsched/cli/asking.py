@@ -27,12 +27,19 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def connected(context: typer.Context, tenant: str = "default") -> Iterator["SyncClient"]:
-    """A client of the server that was named, or else of this machine's."""
+def connected(context: typer.Context, tenant: str = "default", *, verbatim: bool = False) -> Iterator["SyncClient"]:
+    """A client of the server that was named, or else of this machine's.
+
+    Verbatim: events and the like are as the server wrote them, for `print_json` and nothing else.
+    """
     # Half of the time that importing httpx takes goes into a command line of its own, which nobody asks for here.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from lightsched.client import SyncClient  # noqa: PLC0415
 
     server: Server = context.obj
     with SyncClient(server.url, token=server.token, tenant=tenant, retries=RETRIES) as client:
+        if verbatim:
+            from lightsched.client.verbatim import pass_on  # noqa: PLC0415
+
+            pass_on(client)
         yield client

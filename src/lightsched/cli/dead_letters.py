@@ -25,7 +25,7 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """List dead letters, newest first."""
-    with connected(context) as client:
+    with connected(context, verbatim=as_json) as client:
         found = client.dead_letters(reason=None if reason is None else reason.upper())
         letters = list(islice(found, limit or None))
     if as_json:
@@ -44,7 +44,7 @@ def list_letters(
 @app.command()
 def show(context: typer.Context, id: LetterId, as_json: AsJson = False) -> None:
     """Look at a dead letter: the record as it was, and why it was put aside."""
-    with connected(context) as client:
+    with connected(context, verbatim=as_json) as client:
         letter = client.dead_letter(id)
     if as_json:
         print_json(letter)

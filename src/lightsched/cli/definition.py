@@ -1,6 +1,5 @@
 """What may be said about an event on the command line? Every field of its definition is an option."""
 
-import json
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -55,7 +54,12 @@ def fields_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_value(option: str, text: str) -> Any:
-    """JSON, or text that cannot be meant as JSON; `@FILE`: what is in the file, as bytes if it is no text."""
+    """JSON as it was typed (a `Raw`), or text that cannot be meant as JSON.
+
+    `@FILE`: what is in the file, as bytes if it is no text.
+    """
+    import msgspec  # noqa: PLC0415 - after `--help`
+
     if text.startswith("@"):
         try:
             content = Path(text[1:]).read_bytes()
@@ -66,8 +70,8 @@ def read_value(option: str, text: str) -> Any:
         except UnicodeDecodeError:
             return content
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
         if text.lstrip().startswith(("{", "[")):
             hint = f"looks like JSON and is none: {error}; for such a text write it as a JSON string"
             raise typer.BadParameter(hint, param_hint=option) from None
@@ -78,7 +82,10 @@ def read_object(option: str, text: str | None) -> Any:
     """A JSON object, if one was given."""
     if text is None:
         return None
-    value = read_value(option, text)
+    from lightsched.client.any_json import read_any  # noqa: PLC0415
+
+    typed = read_value(option, text)
+    value = None if isinstance(typed, str | bytes) else read_any(bytes(typed))
     if not isinstance(value, dict):
         raise typer.BadParameter(f"must be a JSON object, not {text[:80]!r}", param_hint=option)
     return value

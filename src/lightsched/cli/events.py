@@ -26,7 +26,7 @@ Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")]
 
 def get(context: typer.Context, id: Id, tenant: Tenant = "default", key: Key = None, as_json: AsJson = False) -> None:
     """Look at an event: what it is, how it is, when it fires next."""
-    with connected(context, tenant) as client:
+    with connected(context, tenant, verbatim=as_json) as client:
         event = client.get(id, key=key)
     if as_json:
         print_json(event)
@@ -47,7 +47,7 @@ def list_events(
     as_json: AsJson = False,
 ) -> None:
     """List events."""
-    with connected(context, tenant) as client:
+    with connected(context, tenant, verbatim=as_json) as client:
         found = client.list(
             status=[word.upper() for word in status_ or ()],
             type=type_,
@@ -106,7 +106,7 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """The runs of an event, newest first; or those of all events that ended last."""
-    with connected(context, tenant) as client:
+    with connected(context, tenant, verbatim=as_json) as client:
         found: Iterator[Run] = client.all_runs() if id is None else client.runs(id, key=key)
         runs = list(islice(found, limit or None))
     if as_json:

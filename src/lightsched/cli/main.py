@@ -78,7 +78,7 @@ def root(
         str,
         typer.Option(
             envvar="LIGHTSCHED_SERVER",
-            help="The server to ask, or kafka://host:port.",
+            help="The server to ask, or kafka://host:port, with ?prefix=… if topics are not lightsched.…",
         ),
     ] = USUAL_SERVER,
     token: Annotated[

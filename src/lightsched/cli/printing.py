@@ -7,6 +7,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _PIPED_COLUMNS = 500
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON they stand between values only
 COLOURS = {
     "NOT_STARTED": "cyan",
     "CLAIMED": "blue",
@@ -38,11 +40,21 @@ def console(*, err: bool = False) -> "Console":
 
 
 def print_json(value: Any) -> None:
-    """One value, on one line."""
+    """One value, on one line; what is JSON already, as it is, but for its lines."""
     import msgspec  # noqa: PLC0415
 
-    plain = msgspec.to_builtins(value, builtin_types=(datetime, bytes))
-    typer.echo(msgspec.json.encode(_contract(plain)).decode())
+    if isinstance(value, msgspec.Raw):
+        typer.echo(bytes(value).translate(_ONE_LINE).decode())
+        return
+    plain = msgspec.to_builtins(value, builtin_types=(datetime, bytes, Decimal))
+    typer.echo(_json(_contract(plain)))
+
+
+def _json(value: Any) -> str:
+    """Numbers that are too large for Python are numbers, too."""
+    import msgspec  # noqa: PLC0415
+
+    return msgspec.json.Encoder(decimal_format="number").encode(value).decode()
 
 
 def _contract(value: Any) -> Any:
@@ -125,9 +137,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> "RenderableType":
 
 def short(value: Any, most: int = 60) -> str:
     """A payload or a result, as much as fits."""
-    import msgspec  # noqa: PLC0415
-
     if value is None:
         return ""
-    text = f"{len(value)} bytes" if isinstance(value, bytes) else msgspec.json.encode(value).decode()
+    text = f"{len(value)} bytes" if isinstance(value, bytes) else _json(value)
     return escape(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -25,7 +25,7 @@ def watch(
 ) -> None:
     """Show what is delivered, as it happens. Only looks: without --group nobody misses anything."""
     try:
-        with connected(context) as client:
+        with connected(context, verbatim=as_json) as client:
             if group is None:
                 found = client.watch(topic, limit=count, idle=idle)
             else:

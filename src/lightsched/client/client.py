@@ -29,10 +29,10 @@ class Client(Commanding, Looking, Receiving, Operating):
         async with Client("http://127.0.0.1:8080") as client:
             await client.schedule(id="tea", in_="5m", payload={"text": "Your tea is ready"})
 
-    `server`: an address of the REST interface, or `kafka://host:port,…` (`Kafka(…)` for more settings), where commands,
-    deliveries and reports go directly to the topics, and all that needs an answer raises `NotOnKafka`. Without one:
-    LIGHTSCHED_SERVER, else this machine. Or what `lightsched.asgi()` gives, in the same process. `token`: likewise
-    LIGHTSCHED_TOKEN. `tenant`: of all calls that name no other.
+    `server`: an address of the REST interface, or `kafka://host:port,…?prefix=…` (`Kafka(…)` for more settings), where
+    commands, deliveries and reports go directly to the topics, and all that needs an answer raises `NotOnKafka`.
+    Without one: LIGHTSCHED_SERVER, else this machine. Or what `lightsched.asgi()` gives, in the same process. `token`:
+    likewise LIGHTSCHED_TOKEN. `tenant`: of all calls that name no other.
 
     What fails on the way is tried again `retries` times, with growing pauses, and cannot happen twice.
     """

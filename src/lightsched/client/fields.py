@@ -103,7 +103,7 @@ class Rules(TypedDict, total=False):
 
     rule: Literal["key", "round_robin", "tenant", "recurrence"]
     topics: Sequence[str]
-    limits: Mapping[str, int]
+    limits: Mapping[str, int | str]  # of payloads also as `256KiB`
     weight: int
     window: Window
     defaults: Mapping[str, Any]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from lightsched.client.errors import Invalid
+
 _KAFKA = "LIGHTSCHED_KAFKA"
 _SECURITY = "LIGHTSCHED_KAFKA__SECURITY"
 _PART = "LIGHTSCHED_KAFKA__SECURITY__"
@@ -14,7 +16,8 @@ _PART = "LIGHTSCHED_KAFKA__SECURITY__"
 
 @dataclass(frozen=True)
 class Kafka:
-    """Where the brokers are: `Client(Kafka("b1:9092,b2:9092"))`, or in short `Client("kafka://b1:9092,b2:9092")`.
+    """Where the brokers are: `Client(Kafka("b1:9092,b2:9092"))`, or in short `Client("kafka://b1:9092,b2:9092")`;
+    other topics than `lightsched.…` with `?prefix=…` at its end.
 
     `settings` are aiokafka's own, by the names they have there, such as `security_protocol`. An address in short takes
     them from LIGHTSCHED_KAFKA__SECURITY__PROTOCOL and the like, or from LIGHTSCHED_KAFKA__SECURITY as JSON.
@@ -28,7 +31,11 @@ class Kafka:
     def parse(cls, url: str) -> "Kafka":
         """From `kafka://b1:9092,b2:9092?prefix=lightsched.`."""
         parts = urlsplit(url)
-        return cls(parts.netloc, parse_qs(parts.query).get("prefix", [cls.prefix])[0])
+        given = parse_qs(parts.query, keep_blank_values=True)
+        prefix = given.pop("prefix", [cls.prefix])[-1]
+        if given or parts.path.strip("/"):
+            raise Invalid(f"{url!r} is no address of Kafka: write kafka://host:port,… and at most ?prefix=….")
+        return cls(parts.netloc, prefix)
 
     @classmethod
     def found(cls, url: str) -> "Kafka":

@@ -30,7 +30,8 @@ async def check_exists(kafka: Kafka, settings: Mapping[str, Any], *topics: str) 
         if topic["error_code"] or not topic["partitions"]:
             raise NotFound(
                 f"There is no topic {topic['topic']} on {kafka.bootstrap}: "
-                "create it (`lightsched topics create`), or give another prefix."
+                "create it (`lightsched topics create`), or give another prefix, as in "
+                f"kafka://{kafka.bootstrap}?prefix=mine."
             )
 
 

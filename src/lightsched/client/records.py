@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
-
+from lightsched.client.any_json import NOT_JSON, read_any
 from lightsched.client.results import Delivery
 from lightsched.event.delivery import number_in
 from lightsched.odd_headers import without_null
@@ -49,6 +48,6 @@ def _payload(content_type: str, value: bytes) -> Any:
     if media_type != "application/json" and not media_type.endswith("+json"):
         return value
     try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_any(value)
+    except NOT_JSON:
         return value

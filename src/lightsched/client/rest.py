@@ -16,6 +16,7 @@ from uuid import uuid4
 import httpx
 import msgspec
 
+from lightsched.client.any_json import NOT_JSON, read_as
 from lightsched.client.errors import ClientError, OutcomeUnknown, ServerFailed, Unreachable, refusal
 from lightsched.client.fields import Prepared
 from lightsched.client.results import Deliveries, Delivery, ReportAnswer, ReportAnswers, Result, Results
@@ -48,6 +49,7 @@ class Rest:
         self._server = server.rstrip("/")
         self._retries = retries
         self._timeout_s = timeout_s
+        self.shapes: Mapping[type, type] = {}  # in which answers are read, where not in the one that was asked for
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         secure = self._server.startswith("https:")  # reading the authorities takes long, and http has no use for them
         self._http = httpx.AsyncClient(
@@ -61,7 +63,7 @@ class Rest:
         """Send one command."""
         if command.op is Op.SCHEDULE:
             answer = await self._post([command], command.body)
-            return _read(answer, Result)
+            return self._read(answer, Result)
         query = {"tenant": command.tenant, "key": command.key}
         path = f"/events/{quote(command.id, safe='')}"
         why: str = msgspec.json.decode(command.body).get("reason", "")
@@ -70,7 +72,7 @@ class Rest:
         else:
             reason = _encode({"reason": why}) if why else b""
             answer = await self._ask("POST", f"{path}/{command.op}", query, reason, repeatable=command.repeatable)
-        return _read(answer, Result)
+        return self._read(answer, Result)
 
     async def send(self, commands: Sequence[Prepared], once: str = "") -> list[Result]:
         """Send many, in as many requests as it takes."""
@@ -85,7 +87,7 @@ class Rest:
     async def _send_chunk(self, chunk: Sequence[Prepared], once: str = "") -> list[Result]:
         body = b"\n".join(command.body for command in chunk)
         answer = await self._post(chunk, body, content_type="application/x-ndjson", once=once)
-        return _read(answer, Results).results
+        return self._read(answer, Results).results
 
     async def _repeat(self, chunk: Sequence[Prepared], results: list[Result], once: str) -> list[Result]:
         """Send all of it again under its name, where some could not be heard of."""
@@ -113,7 +115,7 @@ class Rest:
         """Send all in one request."""
         body = b"[" + b",".join(command.body for command in commands) + b"]"
         answer = await self._post(commands, body, {"atomic": "true"})
-        return _read(answer, Results).results
+        return self._read(answer, Results).results
 
     async def _post(
         self,
@@ -146,7 +148,7 @@ class Rest:
 
     async def poll(self, topic: str, shape: type[T], query: Mapping[str, Any], wait_s: float) -> T:
         """One long poll."""
-        return _read(await self._ask("GET", f"/deliveries/{quote(topic, safe='')}", query, wait_s=wait_s), shape)
+        return self._read(await self._ask("GET", f"/deliveries/{quote(topic, safe='')}", query, wait_s=wait_s), shape)
 
     async def acknowledge(self, topic: str, group: str, cursor: str) -> None:
         """A group is done with everything up to a cursor."""
@@ -166,7 +168,7 @@ class Rest:
         """Say what became of many deliveries, in one request; one answer each, in their order."""
         # An array, not lines: a payload in `then` is passed on as it is, and may have more than one.
         answer = await self._ask("POST", "/reports", body=b"[" + b",".join(bodies) + b"]")
-        return _read(answer, ReportAnswers).results
+        return self._read(answer, ReportAnswers).results
 
     async def ask(
         self,
@@ -181,7 +183,7 @@ class Rest:
     ) -> T:
         """Ask for something."""
         answer = await self._ask(method, path, query, body, headers=headers, repeatable=repeatable)
-        return _read(answer, shape)
+        return self._read(answer, shape)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -239,6 +241,13 @@ class Rest:
             return _Failed(refused, again=bool(retry_after), arrived=False, retry_after=retry_after)
         return _Failed(refused, again=status in _AGAIN, arrived=True, retry_after=retry_after)
 
+    def _read(self, answer: bytes, shape: type[T]) -> T:
+        try:
+            return read_as(answer, self.shapes.get(shape, shape))
+        except NOT_JSON as error:
+            said = answer[:200].decode(errors="replace")
+            raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
+
 
 class _Failed(NamedTuple):
     """A try that failed: is it worth another one, and may the request have been carried out all the same?"""
@@ -247,14 +256,6 @@ class _Failed(NamedTuple):
     again: bool
     arrived: bool
     retry_after: str = ""
-
-
-def _read(answer: bytes, shape: type[T]) -> T:
-    try:
-        return msgspec.json.decode(answer, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        said = answer[:200].decode(errors="replace")
-        raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
 
 
 def _unreachable(server: str, error: Exception) -> Unreachable:

@@ -95,7 +95,7 @@ def decode(data: bytes, limits: Limits) -> Event:
     except RecursionError:
         raise invalid("payload", "is nested too deeply: flatten it, or send it as `payload_base64`") from None
     except msgspec.DecodeError as error:
-        raise refused(error, FIELDS, CHOICES) from None
+        raise refused(error, FIELDS, CHOICES, data) from None
     return event
 
 

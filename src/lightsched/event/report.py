@@ -61,7 +61,7 @@ def decode_report(data: bytes | None, limits: Limits) -> tuple[Report, DeliveryN
     except RecursionError:
         raise invalid("result", "is nested too deeply: flatten it") from None
     except msgspec.DecodeError as error:
-        raise refused(error, FIELDS, {"status": tuple(ReportStatus)}) from None
+        raise refused(error, FIELDS, {"status": tuple(ReportStatus)}, data) from None
     name = parse_delivery_id(report.delivery)
     if name is None:
         raise invalid("delivery", "is no delivery's id: send the `ce_id` of the delivery as it came")

@@ -11,6 +11,12 @@ _EXPECTED = re.compile(r"Expected `(?P<wanted>.*?)`, got `(?P<got>.*?)`(?: - at 
 _RANGE = re.compile(r"(?:Integer value|Number) out of range(?: - at `\$\.?(?P<path>[^`]*)`)?")
 _BOUND = re.compile(r"Expected `(?P<wanted>.*?)` (?P<bound>[<>]=? \S+)(?: - at `\$\.?(?P<path>[^`]*)`)?")
 _ENUM = re.compile(r"Invalid enum value (?P<value>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
+_HALVED = ("Input data was truncated", "unexpected end of hex escape", "invalid utf-16 surrogate pair")
+"""What the decoder says of a surrogate that stands alone, besides much else."""
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
+"""Two surrogates that are a character, one that is none, or any other escape."""
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -22,14 +28,13 @@ _WORDS = {
 }
 
 
-def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[str, ...]]) -> InvalidEvent:
+def refused(
+    error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[str, ...]], sent: bytes = b""
+) -> InvalidEvent:
     """A decoder's error as problems with the fields of what was sent."""
     text = str(error)
     if match := _UNKNOWN.fullmatch(text):
-        name = match["name"][:80]
-        near = difflib.get_close_matches(name, fields, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
-        return invalid(_join(match["path"], name), f"is not a known field: {hint}")
+        return unknown(match["name"], fields, match["path"])
     if match := _MISSING.fullmatch(text):
         return invalid(_join(match["path"], match["name"]), "is missing: give it")
     if match := _EXPECTED.fullmatch(text):
@@ -43,15 +48,30 @@ def refused(error: Exception, fields: tuple[str, ...], choices: dict[str, tuple[
         return invalid(path, f"{match['value'][:80]} is not a known value: {hint}")
     if match := _RANGE.fullmatch(text):
         return invalid(match["path"] or "", "is too large a number: give a smaller one")
-    return invalid("", f"is not valid JSON ({why_not_json(error)}): send one JSON object")
+    return invalid("", f"is not valid JSON ({why_not_json(error, sent)}): send one JSON object")
 
 
-def why_not_json(error: Exception) -> str:
+def unknown(name: str, fields: tuple[str, ...], path: str | None = None) -> InvalidEvent:
+    """A field that is none of those there are."""
+    name = name[:80]
+    near = difflib.get_close_matches(name, fields, 1)
+    hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
+    return invalid(_join(path, name), f"is not a known field: {hint}")
+
+
+def why_not_json(error: Exception, sent: bytes = b"") -> str:
     """A decoder's complaint about text that is no JSON."""
     text = str(error).removeprefix("JSON is malformed: ")
+    if text.startswith(_HALVED) and (half := _half_in(sent)):
+        return f"{half} is half of a character: without its other half it is no text"
     if text == "Input data was truncated":
         return "it is empty, or ends too early"
     return text[:1].lower() + text[1:]
+
+
+def _half_in(sent: bytes) -> str:
+    """The first surrogate that stands alone, as it was written."""
+    return next((found[1].decode() for found in _ESCAPES.finditer(sent) if found[1]), "")
 
 
 def _join(path: str | None, name: str) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
+from lightsched.client.any_json import NOT_JSON, read_any
 from lightsched.executor.outcomes import Fatal
 from lightsched.executor.taken import Taken
 
 Read = Callable[[Taken], Any]
-_any = msgspec.json.Decoder()
 _text = msgspec.json.Decoder(str)
 
 
@@ -47,8 +47,8 @@ def _as_anything(taken: Taken) -> Any:
     if not is_json(taken):
         return taken.value
     try:
-        return _any.decode(taken.value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_any(taken.value)
+    except NOT_JSON:
         return taken.value
 
 
@@ -58,7 +58,7 @@ def _typed(decoder: msgspec.json.Decoder[Any]) -> Read:
     def read(taken: Taken) -> Any:
         try:
             return decode(taken.value or b"null")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except NOT_JSON as error:
             raise _unfit(error) from None
 
     return read

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from lightsched.client.any_json import read_any
 from lightsched.engine import state as kept
 from lightsched.engine.explain import explain
 from lightsched.errors import LightschedError
@@ -113,7 +114,7 @@ def seen_delivery(appended: Appended) -> Delivery:
         due=time_of(int(headers["ls_due"])),
         attempt=int(headers["ls_attempt"]),
         delivered_at=time_of(appended.timestamp_ms),
-        payload=msgspec.json.decode(value) if is_json else value,
+        payload=read_any(value) if is_json else value,
         headers={name: text for name, text in headers.items() if not name.startswith(_OURS)},
         key=(appended.record.key or b"").decode(),
         tenant=headers["ls_tenant"],
@@ -179,7 +180,7 @@ def seen_runs(store: Store, name: Identity) -> list[Run]:
     while some := store.runs_of(name, before, _SEEN_AT_ONCE):
         for (_, due_ms, revision), run in some:
             before = due_ms, revision
-            result = msgspec.json.decode(run.result) if run.result else None
+            result = read_any(run.result) if run.result else None
             over = time_of(run.finished_ms)
             runs.append(Run(time_of(due_ms), revision, run.status, _attempts(run.attempts), over, result, run.error))
     return sorted(runs, key=lambda run: (run.due, run.revision))
