@@ -323,7 +323,7 @@ def test_a_reason_is_shown_as_it_is(type_in, monkeypatch):
     texts = dict.fromkeys(("detail", "topic", "key"), "[/]")
     letter = DeadLetter(id="0-0", reason="[/red] [b]", at=datetime.now(UTC), partition=0, offset=0, headers={}, **texts)
     client = SimpleNamespace(dead_letters=lambda **_: [letter], dead_letter=lambda _: letter)
-    monkeypatch.setattr(dead_letters, "connected", lambda _: nullcontext(client))
+    monkeypatch.setattr(dead_letters, "connected", lambda _, **_how: nullcontext(client))
     for arguments in (["list"], ["show", "0-0"]):
         done = type_in("dead-letters", *arguments)
         assert (done.code, "[/red] [b]" in done.out) == (0, True), done.err
