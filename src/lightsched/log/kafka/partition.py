@@ -89,12 +89,12 @@ class KafkaPartition:
 
         What is in a transaction that is still open cannot be read, nor what is behind it: nobody waits for that.
         """
-        until = now_ms, now_ms
-        for which, place in enumerate((self._events, self._reports)):
-            stable = self._inputs.last_stable_offset(place)
-            if self._positions[which] < (self._ends[which] if stable is None else stable):
-                until = (self._last_ms[0], until[1]) if which == 0 else (until[0], self._last_ms[1])
-        return until
+        return self._until(self._events, 0, now_ms), self._until(self._reports, 1, now_ms)
+
+    def _until(self, place: TopicPartition, which: int, now_ms: int) -> int:
+        stable = self._inputs.last_stable_offset(place)
+        end = self._ends[which] if stable is None else stable
+        return self._last_ms[which] if self._positions[which] < end else now_ms
 
     async def read(self, limit: int, wait_s: float) -> list[Appended]:
         """The next inputs: at once if there are any, otherwise after at most `wait_s`, or when `wake` is called.
