@@ -12,7 +12,7 @@ from lightsched.event.command import WHO, decode
 from lightsched.event.errors import invalid
 from lightsched.event.identity import identity
 from lightsched.event.model import Event, Op, encoder
-from lightsched.event.record import Headers, Record
+from lightsched.event.record import Checked, Headers, Record
 from lightsched.event.tenant import DEFAULT_TENANT, fill_in, key_of
 
 REST: Headers = ((WHO, b"rest"),)
@@ -85,7 +85,7 @@ def prepare(face: Face, raw: bytes, asked: Asked, now_ms: int, index: int = 0) -
         event.tenant,
         event.op,
         face.home(event),
-        Record(event.key.encode(), value, _headers(event, once, index)),
+        Checked.of(event, value, _headers(event, once, index)),
         event.on_conflict == "reject" or event.if_revision is not None,
     )
 

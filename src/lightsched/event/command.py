@@ -18,7 +18,7 @@ from lightsched.event.identity import Identity, identity
 from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op, decoder, encoder
 from lightsched.event.nesting import check_nesting
-from lightsched.event.record import Appended, Record
+from lightsched.event.record import Appended, Checked, Record
 from lightsched.event.tenant import DEFAULT_TENANT, Tenant, fill_in, home, key_of
 from lightsched.event.words import refused
 from lightsched.timing import parse_duration
@@ -112,24 +112,10 @@ def read_command(
 def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], partitions: int) -> Command:
     record = appended.record
     headers = dict(record.headers) if record.headers else {}
-    if headers and not _MODE_HEADERS.isdisjoint(headers):
-        event = _from_headers(headers, record.value, limits)
-    elif record.value is None:
-        raise invalid("", "the record has no value: send the event as JSON")
-    else:
-        event = decode(record.value, limits)
-    assigned = ASSIGNED in headers
-    if not event.id and event.op is Op.SCHEDULE:
-        given = headers.get(ASSIGNED, b"1")
-        of_this = f"{AUTO}{appended.partition}-{appended.offset}-{appended.timestamp_ms}"
-        event.id = of_this if given == b"1" else given.decode(errors="replace")
-        assigned = True
+    event = record.take() if type(record) is Checked else None
+    if event is None:
+        event = _checked(appended, headers, limits, tenants)
     tenant = tenants.get(event.tenant, DEFAULT_TENANT)
-    if not event.key:
-        event.key = _record_key(record) or key_of(tenant, event)
-    if tenant is not DEFAULT_TENANT and event.op is Op.SCHEDULE:
-        fill_in(tenant, event)
-    check(event, limits, appended.timestamp_ms, trusted_id=assigned)
     where = home(tenant, event, partitions) if partitions > 1 else 0
     hops = _hops(headers) if HOPS in headers else 0
     if where != appended.partition and hops >= MOST_HOPS:
@@ -148,6 +134,32 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         hops,
         headers.get(ONCE, b"")[:_ONCE_BYTES] if headers else b"",
     )
+
+
+def _checked(
+    appended: Appended, headers: Mapping[str, bytes], limits: Limits, tenants: Mapping[str, Tenant]
+) -> Event:
+    """The event in a record: decoded, named, filled in, and found to make sense."""
+    record = appended.record
+    if headers and not _MODE_HEADERS.isdisjoint(headers):
+        event = _from_headers(headers, record.value, limits)
+    elif record.value is None:
+        raise invalid("", "the record has no value: send the event as JSON")
+    else:
+        event = decode(record.value, limits)
+    assigned = ASSIGNED in headers
+    if not event.id and event.op is Op.SCHEDULE:
+        given = headers.get(ASSIGNED, b"1")
+        of_this = f"{AUTO}{appended.partition}-{appended.offset}-{appended.timestamp_ms}"
+        event.id = of_this if given == b"1" else given.decode(errors="replace")
+        assigned = True
+    tenant = tenants.get(event.tenant, DEFAULT_TENANT)
+    if not event.key:
+        event.key = _record_key(record) or key_of(tenant, event)
+    if tenant is not DEFAULT_TENANT and event.op is Op.SCHEDULE:
+        fill_in(tenant, event)
+    check(event, limits, appended.timestamp_ms, trusted_id=assigned)
+    return event
 
 
 def _hops(headers: Mapping[str, bytes]) -> int:
