@@ -58,12 +58,14 @@ def send_elsewhere(face: Face, partition: int) -> Exception:
     """What to raise for a partition that is not here."""
     peer = None if _from_a_node.get() else face.node.commands.owner_of(partition)
     if peer is None:
-        return _on_its_way(partition)
+        return _not_running(str(partition))
     return Elsewhere(peer)
 
 
-def _on_its_way(partition: int) -> Refusal:
-    return Refusal(UNAVAILABLE, f"Partition {partition} is on its way to another node: try again in a moment.")
+def _not_running(partitions: str) -> Refusal:
+    """It moves to another node, is restored, or has failed and is taken again: who asks cannot tell."""
+    words = f"No node runs partition {partitions} at the moment, it is being taken: try again in a moment."
+    return Refusal(UNAVAILABLE, f"{words} If it stays so, the nodes' logs say why.")
 
 
 async def ask_elsewhere(request: Request, error: Elsewhere) -> Response:
@@ -84,7 +86,7 @@ async def ask_owner(face: Face, partition: int, path: str) -> bytes:
     """What the owner of a partition that is not here answers to a read; what it refuses is refused."""
     peer = None if _from_a_node.get() else face.node.commands.owner_of(partition)
     if peer is None:
-        raise _on_its_way(partition)
+        raise _not_running(str(partition))
     found = await face.node.peers.get(peer, path)
     if found.status_code == 200:
         return found.content
@@ -111,8 +113,7 @@ async def read_everywhere(face: Face, path: str, shape: Any = Any) -> list[Any]:
         found.append(msgspec.json.decode(response.content, type=shape))
     missing = set(range(face.node.log.partitions)) - covered
     if missing:
-        named = ", ".join(map(str, sorted(missing)[:10]))
-        raise Refusal(UNAVAILABLE, f"Partitions {named} are on their way to another node: try again in a moment.")
+        raise _not_running(", ".join(map(str, sorted(missing)[:10])))
     return found
 
 
