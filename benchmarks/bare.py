@@ -7,8 +7,9 @@ fire:   one get of 1 KB, one put of 1 KB and one delete an event, 1,000 in a bat
 import os
 import random
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
+from benchmarks.load import percentile
 from lightsched.store.families import Tuning
 from lightsched.store.rocks import Rocks, new_batch
 
@@ -45,6 +46,30 @@ def measure(path: Path, count: int) -> tuple[float, float]:
     fire = count / (perf_counter() - began)
     rocks.close()
     return ingest, fire
+
+
+def measure_lateness(path: Path, rate: float, seconds: int) -> tuple[float, float]:
+    """Lateness in ms, p50 and p99: what has become due since the last batch, 1 KB each, is written and synced."""
+    rocks = Rocks(path, {"out": Tuning(buffer_mb=16)})
+    values = [os.urandom(1_000) for _ in range(64)]
+    lateness: list[float] = []
+    count = int(rate * seconds)
+    began = perf_counter()
+    while len(lateness) < count:
+        done = len(lateness)
+        due = min(int((perf_counter() - began) * rate), count)
+        if due == done:
+            sleep(0.001)
+            continue
+        batch = new_batch()
+        for index in range(done, due):
+            batch.put(b"%016d" % index, values[index % 64], rocks.handles["out"])
+        rocks.write(batch)
+        rocks.sync()
+        now = perf_counter() - began
+        lateness += [(now - index / rate) * 1_000 for index in range(done, due)]
+    rocks.close()
+    return percentile(lateness, 0.5), percentile(lateness, 0.99)
 
 
 def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
