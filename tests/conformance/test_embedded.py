@@ -6,15 +6,16 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
 from lightsched.engine.engine import Engine
 from lightsched.engine.rules import Rules
-from lightsched.engine.step import Step
+from lightsched.engine.step import Follow, Step
 from lightsched.event.record import Record
 from lightsched.event.status import Outcome
-from lightsched.log.embedded import catalogue, retention
+from lightsched.log.embedded import catalogue, retention, topic
 from lightsched.log.errors import LogClosed, LogLost, PartitionBroken, PartitionsChanged, PartitionTaken, PrefixChanged
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
@@ -568,3 +569,92 @@ async def test_a_clock_that_was_put_back_does_not_make_fresh_records_old(embedde
         await fire(f"right again {turn}")
     kept = [record.record.key for record in await log.fetch(TOPICS.deliveries, {}, 100, 0)]
     assert kept[:2] == [b"fresh", b"while it was wrong"]
+
+
+# inputs that are held in memory for the step that reads them
+
+
+async def test_what_is_submitted_and_read_is_never_written(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    for n in range(3):
+        assert await log.submit(TOPICS.events, 0, [record(f"{n}a"), record(f"{n}b")]) == 2 * n
+        assert values(await partition.read(10, 0)) == [f"{n}a", f"{n}b"]
+        await partition.commit(step(partition, str(n), inputs=2))
+    assert [key for key in log._rocks.families["inputs"].keys() if key[2:4] == b"\0\0"] == []  # of this partition
+    assert (await log.ends(TOPICS.events))[0] == (6, 6)
+    await log.close()
+    log = await embedded.open()
+    partition = await log.take(0)
+    assert await log.submit(TOPICS.events, 0, [record("next")]) == 6
+    assert values(await partition.read(10, 0)) == ["next"]
+
+
+async def test_what_is_submitted_is_written_before_what_is_appended_behind_it(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.append(TOPICS.events, 0, [record("0")])
+    await log.submit(TOPICS.events, 0, [record("1")])
+    await embedded.pass_ms(5)
+    await log.submit(TOPICS.events, 0, [record("2"), record("3")])
+    assert (await log.ends(TOPICS.events))[0] == (0, 1)
+    await log.append(TOPICS.events, 0, [record("4")])
+    await log.submit(TOPICS.events, 0, [record("gone")])
+    assert (await log.ends(TOPICS.events))[0] == (0, 5)
+    times = [each.timestamp_ms for each in await partition.read(5, 0)]
+    log.abandon()
+    log = await embedded.open()
+    partition = await log.take(0)
+    found = await partition.read(10, 0)
+    assert values(found) == ["0", "1", "2", "3", "4"]
+    assert [each.timestamp_ms for each in found] == times
+    assert times[1] < times[2]
+
+
+async def test_a_step_that_appends_behind_what_it_has_read_writes_only_what_it_has_not(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.submit(TOPICS.events, 0, [record(str(n)) for n in range(4)])
+    assert values(await partition.read(2, 0)) == ["0", "1"]
+    following = Follow(TOPICS.events, 0, record("4"))
+    await partition.commit(replace(step(partition, "one", inputs=2), follows=[following]))
+    log.abandon()
+    log = await embedded.open()
+    partition = await log.take(0)
+    assert values(await partition.read(10, 0)) == ["2", "3", "4"]
+    assert (await log.ends(TOPICS.events))[0] == (2, 5)
+
+
+async def test_a_worker_that_failed_leaves_what_it_has_read_to_the_next_one(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.submit(TOPICS.events, 0, [record("0"), record("1")])
+    assert values(await partition.read(1, 0)) == ["0"]
+    await partition.close()
+    await log.submit(TOPICS.events, 0, [record("2")])  # there is no worker: it is written, and what is before it
+    partition = await log.take(0)
+    assert values(await partition.read(10, 0) + await partition.read(10, 0)) == ["0", "1", "2"]
+
+
+async def test_what_was_submitted_and_not_read_is_there_after_a_stop(embedded):
+    log = await embedded.open()
+    partition = await log.take(0)
+    await log.submit(TOPICS.events, 0, [record("0")])
+    await log.submit(TOPICS.reports, 0, [record("1")])
+    await partition.close()
+    await log.close()
+    log = await embedded.open()
+    partition = await log.take(0)
+    assert values(await partition.read(10, 0)) == ["0", "1"]
+
+
+async def test_more_is_submitted_than_is_held_in_memory(embedded, monkeypatch):
+    monkeypatch.setattr(topic, "MAX_RECENT", 5)
+    log = await embedded.open()
+    partition = await log.take(0)
+    for n in range(12):
+        await log.submit(TOPICS.events, 0, [record(str(n))])
+    found = []
+    while some := await partition.read(3, 0):
+        found += values(some)
+    assert found == [str(n) for n in range(12)]

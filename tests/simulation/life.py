@@ -238,7 +238,10 @@ class Life:
 
     def _append(self, choose: Chooser, topic: str, place: int, record: Record, expected: Expected) -> None:
         self.note(f"{topic} {place}: {None if record.value is None else record.value.decode()}")
-        self.world.append(topic, place, [(record, expected)])
+        if choose.chance(3):
+            self.world.submit(topic, place, record, expected)
+        else:
+            self.world.append(topic, place, [(record, expected)])
         if not self.holding and not choose.chance(4):
             self.world.settle()
 

@@ -27,6 +27,7 @@ BUSY_LIVES = max(40, EXAMPLES // 10)
 BUSY_ACTIONS = 100
 
 MUST_HAPPEN = (
+    "submitted and gone",
     *(
         f"outcome {outcome}"
         for outcome in (

@@ -136,9 +136,7 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
     )
 
 
-def _checked(
-    appended: Appended, headers: Mapping[str, bytes], limits: Limits, tenants: Mapping[str, Tenant]
-) -> Event:
+def _checked(appended: Appended, headers: Mapping[str, bytes], limits: Limits, tenants: Mapping[str, Tenant]) -> Event:
     """The event in a record: decoded, named, filled in, and found to make sense."""
     record = appended.record
     if headers and not _MODE_HEADERS.isdisjoint(headers):

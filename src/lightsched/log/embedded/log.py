@@ -113,6 +113,7 @@ class EmbeddedLog:
             raise NoSuchPartition(partition=number, topic="the log", partitions=self.partitions)
         if number in self._taken:
             raise PartitionTaken(partition=number)
+        self._write_held(number)  # what the worker before has read, and not finished
         taken = self._taken[number] = EmbeddedPartition(self, number, Store(self._rocks, number))
         return taken
 
@@ -182,6 +183,11 @@ class EmbeddedLog:
 
         They are durable no later than the step that reads them: whoever waits for its outcome need not wait twice.
         """
+        self.check()
+        target = self.catalogue.partition(topic, partition)
+        first = target.end
+        if partition in self._taken and target.on_written is not None and target.hold(records, self.clock_ms()):
+            return first
         return self._append(topic, partition, records)
 
     async def append_all(self, topic: str, placed: Mapping[int, Sequence[Record]]) -> dict[int, int]:
@@ -210,6 +216,17 @@ class EmbeddedLog:
         firsts = {target.number: target.end for target in targets}
         self.write(batch, targets, "append")
         return firsts
+
+    def _write_held(self, number: int) -> None:
+        """Write what a partition's inputs hold in memory."""
+        for topic in (self.topics.events, self.topics.reports):
+            inputs = self.catalogue.partition(topic, number)
+            if inputs.stored < inputs.end:
+                batch = new_batch()
+                inputs.seal_held(batch)
+                self.write(batch, (), "append")
+                inputs.held_written()
+                self._unsynced[inputs] = None
 
     async def fetch(self, topic: str, positions: Mapping[int, int], limit: int, wait_s: float) -> list[Appended]:
         """Durable records of a topic from these positions (partition → next offset; absent: its start) on; waits up
@@ -269,6 +286,8 @@ class EmbeddedLog:
             return
         try:
             if not self.lost:
+                for number in range(self.partitions):
+                    self._write_held(number)
                 await self._sync.request()
         finally:
             self._let_go()
@@ -335,7 +354,7 @@ class EmbeddedLog:
             raise LogLost(path=self._rocks.path, why=error) from error
 
     def _begin_sync(self) -> list[tuple[TopicPartition, int]]:
-        covered = [(partition, partition.end) for partition in self._unsynced]
+        covered = [(partition, partition.stored) for partition in self._unsynced]
         self._unsynced.clear()
         return covered
 

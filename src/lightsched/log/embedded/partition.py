@@ -96,14 +96,14 @@ class EmbeddedPartition:
                 partition = place(topic, number)
                 partition.stage(record)
                 touched[id(partition)] = partition
-            for partition in touched.values():
-                partition.seal(batch, now_ms)
             for partition in (
                 *log.retention.drop_consumed(batch, self._events, step.meta.events_offset),
                 *log.retention.drop_consumed(batch, self._reports, step.meta.reports_offset),
                 *log.retention.drop_old(batch, step.now_ms),  # a time the worker believes, unlike the clock's
             ):
                 touched[id(partition)] = partition
+            for partition in touched.values():
+                partition.seal(batch, now_ms)
         except BaseException:
             self._broken = True
             for partition in touched.values():

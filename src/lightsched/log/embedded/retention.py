@@ -1,7 +1,8 @@
 """When are records dropped? Inputs once their worker has read them, everything else when it is too old.
 
 Dropping is a range delete in the batch of a step that is written anyway: it costs one entry, whatever it drops. Inputs
-are a hand-off and go after some thousand records, mostly while they are still in memory and never reach a file. Of the
+are a hand-off and go after some thousand records, mostly while they are still in memory and never reach a file; those
+that were never written go with the step that has read them. Of the
 other topics one partition is looked at per step, each about once a minute; what is too old goes when the oldest has
 been so for an eighth of the retention, because reading gets slower with every range that was deleted lately.
 """
@@ -29,7 +30,7 @@ class Retention:
 
     def drop_consumed(self, batch: WriteBatch, partition: TopicPartition, position: int) -> list[TopicPartition]:
         """A worker will read an input from `position` on: what lies behind may go. Says where something goes."""
-        if position - partition.first < INPUTS_BEHIND:
+        if position - partition.first < INPUTS_BEHIND and position <= partition.stored:
             return []
         self._catalogue.drop_before(batch, partition, position)
         return [partition]

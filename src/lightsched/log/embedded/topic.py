@@ -4,13 +4,18 @@ Records are staged, sealed into a batch, written with it, and readable by subscr
 reads its inputs as soon as they are written: the step that consumes them is written after them, so whatever makes that
 step durable has made them durable before.
 
+Inputs whose sender waits for the step that reads them need not be written at all: they are held in memory, and gone
+with the step that consumes them; it says where the sequence goes on. If something else is written behind them, they are
+written with it, so that what lies on the disk has no gaps.
+
 Records that are written together lie together, in chunks of up to 64 KB under the offset of their first: one entry in
 RocksDB for dozens of records is what makes a burst cheap.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from struct import Struct
 
 import msgspec
@@ -29,7 +34,7 @@ MOST_BYTES = 8 * 1024 * 1024
 """Of inputs that a worker reads at once."""
 MAX_RECENT = 4_096
 """Records of an input that wait in memory for their worker; beyond that it reads them from the disk."""
-MAX_RECENT_BYTES = 2 * 1024 * 1024
+MAX_RECENT_BYTES = 4 * 1024 * 1024
 
 
 class Chunk(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -56,6 +61,7 @@ class TopicPartition:
         self.first = first  # of the records that are kept
         self._floor, self.end = self._find_ends()  # of the first chunk that is kept; of the records written
         self.readable = self.end  # of those durable: subscribers see no further
+        self._held: deque[tuple[int, Record]] = deque()  # the last before `end`, not written: when they came, and what
         self._staged: list[Record] = []
         self._staged_ms = 0
         self._dropped: tuple[int, int] | None = None  # `first` and `_floor` once the batch is written
@@ -68,18 +74,46 @@ class TopicPartition:
         """Take a record for the batch that is being made."""
         self._staged.append(record)
 
+    @property
+    def stored(self) -> int:
+        """Where those end that are written."""
+        return self.end - len(self._held)
+
+    def hold(self, records: Sequence[Record], timestamp_ms: int) -> bool:
+        """Take records for the worker that are not to be written. False: there is no room for them."""
+        size = sum(map(_size, records))
+        if len(self._recent) + len(records) > MAX_RECENT or self._recent_bytes + size > MAX_RECENT_BYTES:
+            return False
+        self._held.extend((timestamp_ms, record) for record in records)
+        self._add(records, timestamp_ms)
+        return True
+
     def seal(self, batch: WriteBatch, timestamp_ms: int) -> None:
-        """Put what is staged into the batch: it is complete."""
-        handle = self._rocks.handles[self._family]
+        """Put what is staged into the batch, behind what is held: it is complete."""
         self._staged_ms = timestamp_ms
-        offset, start, size = self.end, 0, 0
-        for index, record in enumerate(self._staged):
+        if self._staged:
+            self.seal_held(batch)
+            self._put(batch, self.end, timestamp_ms, self._staged)
+
+    def seal_held(self, batch: WriteBatch) -> None:
+        """Put what is held into the batch, but for what the same batch drops."""
+        gone = 0 if self._dropped is None else max(self._dropped[0] - self.stored, 0)
+        offset = self.stored + gone
+        for came_ms, some in groupby(islice(self._held, gone, None), itemgetter(0)):
+            records = [record for _, record in some]
+            self._put(batch, offset, came_ms, records)
+            offset += len(records)
+
+    def _put(self, batch: WriteBatch, offset: int, timestamp_ms: int, records: list[Record]) -> None:
+        handle = self._rocks.handles[self._family]
+        start = size = 0
+        for index, record in enumerate(records):
             size += _size(record)
             if size >= CHUNK_BYTES:
-                batch.put(self._key(offset + start), _encode((timestamp_ms, self._staged[start : index + 1])), handle)
+                batch.put(self._key(offset + start), _encode((timestamp_ms, records[start : index + 1])), handle)
                 start, size = index + 1, 0
-        if start < len(self._staged):
-            batch.put(self._key(offset + start), _encode((timestamp_ms, self._staged[start:])), handle)
+        if start < len(records):
+            batch.put(self._key(offset + start), _encode((timestamp_ms, records[start:])), handle)
 
     def unstage(self) -> None:
         """The batch will not be written."""
@@ -89,12 +123,23 @@ class TopicPartition:
     def written(self) -> None:
         """The batch is written."""
         staged, self._staged = self._staged, []
-        if self._keeps:
-            self._remember(staged)
-        self.end += len(staged)
         if self._dropped is not None:
             (self.first, self._floor), self._dropped = self._dropped, None
-        if staged and self.on_written is not None:
+            while self._held and self.stored < self.first:
+                self._held.popleft()
+        if staged:
+            self._held.clear()
+            self._add(staged, self._staged_ms)
+
+    def held_written(self) -> None:
+        """The batch with what is held is written."""
+        self._held.clear()
+
+    def _add(self, records: Sequence[Record], timestamp_ms: int) -> None:
+        if self._keeps:
+            self._remember(records, timestamp_ms)
+        self.end += len(records)
+        if self.on_written is not None:
             self.on_written()
 
     def read(self, offset: int, limit: int) -> list[Appended]:
@@ -132,15 +177,15 @@ class TopicPartition:
 
     def drop_before(self, batch: WriteBatch, offset: int) -> None:
         """Let go of the records before an offset: the chunks that lie before it whole, the rest with the next one."""
-        floor = self.end if offset >= self.end else next(self._chunks(offset))[0]
+        floor = self.stored if offset >= self.stored else next(self._chunks(offset))[0]
         if floor > self._floor:
             batch.delete_range(self._key(self._floor), self._key(floor), self._rocks.handles[self._family])
         self._dropped = offset, floor
 
-    def _remember(self, staged: list[Record]) -> None:
+    def _remember(self, records: Sequence[Record], timestamp_ms: int) -> None:
         """Keep them for the worker, if there is room."""
-        recent, topic, number, timestamp_ms = self._recent, self.topic, self.number, self._staged_ms
-        for offset, record in enumerate(staged, self.end):
+        recent, topic, number = self._recent, self.topic, self.number
+        for offset, record in enumerate(records, self.end):
             recent.append(Appended(topic, number, offset, timestamp_ms, record))
             self._recent_bytes += _size(record)
         if len(recent) > MAX_RECENT or self._recent_bytes > MAX_RECENT_BYTES:
