@@ -75,12 +75,12 @@ def measure_lateness(path: Path, rate: float, seconds: int) -> tuple[float, floa
 def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
     """Events a second, with all that lightsched reads and writes for them and none of its thinking.
 
-    ingest: the record in the topic, the definition, the state, the due entry, 150 bytes of audit.
+    ingest: the definition, the state, the due entry, 150 bytes of audit.
     fire:   get state and definition; put delivery, audit, state and the time to forget it; delete the due entry.
     """
-    names = ("topic", "definitions", "states", "due", "leases", "deliveries", "audit")
+    names = ("definitions", "states", "due", "leases", "deliveries", "audit")
     rocks = Rocks(path, {name: Tuning(buffer_mb=16, bloom=name == "states") for name in names})
-    topic, definitions, states, due, leases, deliveries, audit = (rocks.handles[name] for name in names)
+    definitions, states, due, leases, deliveries, audit = (rocks.handles[name] for name in names)
     values = [os.urandom(1_000) for _ in range(64)]
     rng = random.Random(1)
     keys = [b"%016d" % rng.randrange(10**15) for _ in range(count)]
@@ -88,8 +88,6 @@ def measure_same_writes(path: Path, count: int) -> tuple[float, float]:
     for first in range(0, count, BATCH):
         batch = new_batch()
         chunk = range(first, min(first + BATCH, count))
-        for start in range(first, chunk.stop, CHUNK):
-            batch.put(b"%016d" % start, b"".join(values[index % 64] for index in range(start, start + CHUNK)), topic)
         for index in chunk:
             batch.put(b"%016d" % index, values[index % 64], definitions)
             batch.put(keys[index], values[index % 64][:60], states)

@@ -15,7 +15,6 @@ import uvloop
 
 from benchmarks import heart
 from lightsched.engine.engine import Engine
-from lightsched.log.embedded.log import EmbeddedLog
 from lightsched.log.embedded.partition import EmbeddedPartition
 from lightsched.log.embedded.topic import TopicPartition
 from lightsched.node.garbage import collect_seldom
@@ -24,7 +23,7 @@ from lightsched.store.rocks import Rocks
 from lightsched.store.store import Store
 
 PHASES: tuple[tuple[type, str, str], ...] = (
-    (EmbeddedLog, "_append", "append the inputs"),
+    (TopicPartition, "hold", "hold the inputs"),
     (EmbeddedPartition, "_read", "read the inputs"),
     (Engine, "step", "engine"),
     (Store, "due", "  read: what is due"),
