@@ -351,6 +351,8 @@ class Partition:
             self.totals["pending"] += 1
         self.events[identity] = event
         event.due = event.times.first()
+        if outcome == "REPLACED" and event.repeats:
+            self._go_on(event, old.due)
         if event.due is None:
             self.note("a recurrence without fire times")
             self._end(event, "EXPIRED")
@@ -358,6 +360,17 @@ class Partition:
             self.note("expired on arrival")
             self._end(event, "EXPIRED")
         return outcome
+
+    def _go_on(self, event: Event, pending: int | None) -> None:
+        """What the old revision was done with is not done again; what it still had to run is, if the new one has it."""
+        if "starts_at" in event.definition:
+            done = event.appended if pending is None else min(event.appended, pending - 1)
+            event.due = event.times.after(done)
+        elif "cron" in event.definition and pending is not None and (event.due is None or pending < event.due):
+            since = Times(event.identity, event.definition, event.created)
+            if since.between(pending, pending + 1):
+                self.note("a replacement keeps what was pending")
+                event.times, event.due = since, pending
 
     def _cancel(self, identity: str, event: Event | None, command: dict, appended: int) -> str:
         if event is None:

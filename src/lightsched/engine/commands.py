@@ -4,6 +4,8 @@
 or an event that is over. A command that asks for what is already so gets the answer it would have got the first time.
 """
 
+from dataclasses import replace
+
 from msgspec import structs
 
 from lightsched.engine.changes import MOST_BYTES, changed
@@ -17,7 +19,7 @@ from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Command, definit
 from lightsched.event.identity import Identity
 from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
-from lightsched.event.schedule import first_due, plan_of
+from lightsched.event.schedule import first_due, next_due, plan_of
 from lightsched.event.status import FINAL, Outcome, Signal, Status
 from lightsched.timing import parse_duration
 
@@ -74,7 +76,10 @@ def schedule(draft: Draft, command: Command) -> None:
 
 def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: bytes, size: int) -> State:
     name, event, appended_ms = command.identity, command.event, command.appended_ms
-    due_ms = first_due(event, name, appended_ms)
+    if old is None or old.status is Status.CANCELLED:
+        due_ms = first_due(event, name, appended_ms)
+    else:
+        due_ms = next_due(event, name, appended_ms, old.created_ms, old.due_ms)
     state = State(
         *(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms), size=size
     )
@@ -202,7 +207,8 @@ def _sooner(draft: Draft, state: State, event: Event) -> State:
 
 def _once_more(draft: Draft, name: Identity, state: State, event: Event) -> State:
     """One more run of a recurrence, due now, or as soon after as no other run of it is, was or will be due."""
-    plan = plan_of(event, name, state.appended_ms)
+    begins_ms = state.appended_ms if state.due_ms is None else min(state.appended_ms, state.due_ms - 1)
+    plan = replace(plan_of(event, name, state.appended_ms), not_before_ms=begins_ms)
     due_ms = draft.now_ms
     if due_ms < draft.meta.clock_ms - draft.rules.limits.keep_ms:  # put back so far that history has forgotten it
         due_ms = max(due_ms, state.newest_due_ms + 1)

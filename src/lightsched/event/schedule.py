@@ -3,6 +3,7 @@
 Parsing is memoised by what was sent: thousands of events share a cron, a window or a retry policy.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 from lightsched.event.identity import Identity
@@ -51,7 +52,7 @@ def backoff_of(spec: RetrySpec) -> Backoff:
 
 
 def plan_of(event: Event, identity: Identity, appended_ms: int) -> Plan:
-    """All fire times of an event whose present revision was appended then."""
+    """All fire times of an event whose present revision was appended then, also those before: see `first_due`."""
     starts_ms = None if event.starts_at is None else parse_instant(event.starts_at, event.timezone)
     ends_ms = None if event.ends_at is None else parse_instant(event.ends_at, event.timezone)
     recurrence: At | Cron | Every
@@ -69,7 +70,6 @@ def plan_of(event: Event, identity: Identity, appended_ms: int) -> Plan:
         recurrence=recurrence,
         window=None if event.window is None else window_of(event.window, event.timezone),
         jitter_ms=0 if event.jitter is None else jitter_offset(identity.decode(), parse_duration(event.jitter)),
-        not_before_ms=appended_ms,
         starts_ms=starts_ms,
         ends_ms=ends_ms,
     )
@@ -92,7 +92,25 @@ def first_due(event: Event, identity: Identity, appended_ms: int) -> int | None:
     """When it fires first."""
     if event.at is not None and event.window is None and event.jitter is None:
         return parse_instant(event.at, event.timezone)
-    return plan_of(event, identity, appended_ms).first()
+    return replace(plan_of(event, identity, appended_ms), not_before_ms=appended_ms).first()
+
+
+def next_due(event: Event, identity: Identity, appended_ms: int, created_ms: int, old_due_ms: int | None) -> int | None:
+    """When it fires first in place of another definition, which was due then.
+
+    What was before that is settled, and is not run again, however early it `starts_at`. What the other one has yet to
+    run (it is late, or waits for its window or its jitter) is run still, if this one has that time, too.
+    """
+    if not event.repeats:
+        return first_due(event, identity, appended_ms)
+    plan = plan_of(event, identity, appended_ms)
+    if event.starts_at is not None:
+        return plan.after(appended_ms if old_due_ms is None else min(appended_ms, old_due_ms - 1))
+    first_ms = first_due(event, identity, appended_ms)
+    if event.cron is None or old_due_ms is None or (first_ms is not None and first_ms <= old_due_ms):
+        return first_ms
+    since_created = replace(plan, not_before_ms=created_ms)
+    return old_due_ms if since_created.after(old_due_ms - 1) == old_due_ms else first_ms
 
 
 def retries_of(event: Event) -> Backoff:

@@ -3,6 +3,7 @@
 import pytest
 
 from lightsched.event.status import Outcome, Status
+from tests.unit.engine.scheduler import Scheduler
 
 LATER = {"id": "e", "at": "2026-03-02T12:00:00Z"}
 
@@ -205,3 +206,65 @@ def test_a_one_shot_as_old_as_the_history_is_expired_on_arrival(scheduler):
     assert (answer.outcome, answer.status) == (Outcome.SCHEDULED, Status.EXPIRED)
     assert scheduler.post({"id": "f", "at": "2026-02-23T10:00:00.001Z"}).status is Status.NOT_STARTED
     assert scheduler.advance("1s").order == ["f"]
+
+
+# what a replacement runs, and what it does not
+
+
+@pytest.mark.parametrize(
+    ("cron", "more", "changed", "fires"),
+    [
+        ("0 3 * * *", {"window": {"from": "09:00", "to": "17:00"}}, "2026-03-02T08:00:00Z", "09:00"),
+        ("0 9 * * *", {"jitter": "2h"}, "2026-03-02T09:00:01Z", "09:32:05.805"),
+    ],
+)
+def test_what_waits_for_its_window_or_jitter_is_run_after_a_change(cron, more, changed, fires):
+    node = Scheduler("2026-03-01T12:00:00Z")
+    event = {"id": "n", "cron": cron, **more}
+    node.post(event)
+    node.at(changed)
+    assert node.post(event | {"labels": {"team": "blue"}}).outcome == "REPLACED"
+    node.at("2026-03-02T23:00:00Z")
+    assert node.dues("n") == [fires]
+
+
+def test_what_is_late_is_run_after_a_change():
+    node = Scheduler("2026-03-02T08:55:00Z")
+    node.post({"id": "n", "cron": "*/2 * * * *", "catch_up": "all"})
+    node.firing = False  # nobody is there
+    node.jump("2026-03-02T09:03:00Z")
+    node.post({"id": "n", "cron": "*/2 * * * *", "catch_up": "all", "priority": 3})
+    node.firing = True
+    node.jump("2026-03-02T09:07:00Z")
+    node.settle()
+    assert node.dues("n") == ["08:56", "08:58", "09:00", "09:02", "09:04", "09:06"]
+    assert not node.missed
+
+
+def test_another_schedule_begins_when_it_comes():
+    node = Scheduler("2026-03-02T08:00:00Z")
+    node.post({"id": "n", "cron": "0 12 * * *"})
+    node.post({"id": "n", "cron": "0 3 * * *", "window": {"from": "09:00", "to": "17:00"}})
+    node.at("2026-03-03T10:00:00Z")
+    assert node.dues("n") == ["2026-03-03T09:00"]
+
+
+def test_a_denser_schedule_does_not_wait_for_the_sparser_one():
+    node = Scheduler("2026-03-02T10:00:00Z")
+    node.post({"id": "n", "cron": "0 9 * * *"})
+    node.post({"id": "n", "cron": "0 * * * *"})
+    node.at("2026-03-02T12:30:00Z")
+    assert node.dues("n") == ["11:00", "12:00"]
+
+
+@pytest.mark.parametrize("when", [{"cron": "0 * * * *"}, {"every": "1h"}])
+def test_what_was_run_since_its_start_is_not_run_again(when):
+    node = Scheduler("2026-03-02T08:00:00Z")
+    event = {"id": "n", **when, "starts_at": "2026-03-02T08:00:00Z", "catch_up": "all", "look_back": "24h"}
+    node.post(event)
+    node.at("2026-03-02T10:20:00Z")
+    before = node.dues("n")
+    assert node.post(event | {"payload": 2}).outcome == "REPLACED"
+    node.at("2026-03-02T11:20:00Z")
+    assert node.dues("n") == [*before, "11:00"]
+    assert not node.missed
