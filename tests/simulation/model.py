@@ -352,7 +352,7 @@ class Partition:
         self.events[identity] = event
         event.due = event.times.first()
         if outcome == "REPLACED" and event.repeats:
-            self._go_on(event, old.due)
+            self._replace(event, old.due)
         if event.due is None:
             self.note("a recurrence without fire times")
             self._end(event, "EXPIRED")
@@ -361,7 +361,7 @@ class Partition:
             self._end(event, "EXPIRED")
         return outcome
 
-    def _go_on(self, event: Event, pending: int | None) -> None:
+    def _replace(self, event: Event, pending: int | None) -> None:
         """What the old revision was done with is not done again; what it still had to run is, if the new one has it."""
         if "starts_at" in event.definition:
             done = event.appended if pending is None else min(event.appended, pending - 1)

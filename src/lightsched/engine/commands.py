@@ -23,6 +23,8 @@ from lightsched.event.schedule import first_due, next_due, plan_of
 from lightsched.event.status import FINAL, Outcome, Signal, Status
 from lightsched.timing import parse_duration
 
+_HEADER_BYTES = 800  # of a name of 200 characters; what is longer is not read
+
 
 def apply(draft: Draft, command: Command) -> None:
     """Carry out one command, or send it home."""
@@ -47,7 +49,7 @@ def forward(draft: Draft, command: Command) -> None:
     headers = (
         (ASSIGNED, b"1"),
         (HOPS, b"%d" % (command.hops + 1)),
-        *((name, value) for name, value in command.record.headers if name in (WHO, ONCE)),
+        *((name, value[:_HEADER_BYTES]) for name, value in command.record.headers if name in (WHO, ONCE)),
     )
     record = Record(event.key.encode(), encoder.encode(event), headers)
     draft.step.follows.append(Follow(draft.rules.limits.names.events, command.home, record))

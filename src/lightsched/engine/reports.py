@@ -79,7 +79,8 @@ def apply(draft: Draft, heard: Heard) -> None:
     """Carry out one report."""
     appended, report, name = heard
     if name.partition != draft.rules.partition and 0 <= name.partition < draft.rules.partitions:
-        draft.step.follows.append(Follow(draft.rules.limits.names.reports, name.partition, appended.record))
+        record = Record(None, appended.record.value)  # whatever else it came with, it may be too large to be sent on
+        draft.step.follows.append(Follow(draft.rules.limits.names.reports, name.partition, record))
         draft.step.answers.append(Answer(appended.topic, appended.offset, Outcome.FORWARDED, name.identity))
         return
     ignored = _apply(draft, report, name)
@@ -95,8 +96,12 @@ def apply(draft: Draft, heard: Heard) -> None:
         )
     )
     if not ignored:
-        for index, raw in enumerate(report.then):
+        most = draft.rules.limits.then
+        for index, raw in enumerate(report.then[:most]):
             follow(draft, heard, index, bytes(raw))
+        if len(report.then) > most:
+            error = invalid("", f"is one of {len(report.then)} events: at most {most} are allowed, the others are here")
+            _put_aside(draft, heard, most, encoder.encode(report.then[most:]), error)
 
 
 def _apply(draft: Draft, report: Report, name: DeliveryName) -> str:
@@ -155,20 +160,23 @@ def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run
 def follow(draft: Draft, heard: Heard, index: int, raw: bytes) -> None:
     """Append a `then` event, in the same step as the status that caused it; a bad one is put aside."""
     rules, delivery = draft.rules, heard.report.delivery
-    tenant, key, id_ = parts(heard.name.identity)
+    tenant, _, id_ = parts(heard.name.identity)
     try:
         record, to = follow_up(rules, raw, draft.now_ms, tenant=tenant, mark=f"{delivery}/{index}/")
     except InvalidEvent as error:
-        detail = f"then[{index}] of {delivery}: {error}"
-        letter = Record(key.encode(), raw, ((THEN, f"{index} {delivery}".encode()),))
-        where = heard.appended
-        draft.step.dead_letters.append(
-            DeadLetter(INVALID_THEN, detail, letter, where.topic, where.offset, where.partition)
-        )
+        _put_aside(draft, heard, index, raw, error)
         return
     draft.bytes += len(raw)
     record = Record(record.key, record.value, (*record.headers, (WHO, f"then of {id_}".encode())))
     draft.step.follows.append(Follow(rules.limits.names.events, to, record))
+
+
+def _put_aside(draft: Draft, heard: Heard, index: int, raw: bytes, error: InvalidEvent) -> None:
+    delivery, where = heard.report.delivery, heard.appended
+    _, key, _ = parts(heard.name.identity)
+    detail = f"then[{index}] of {delivery}: {error}"
+    letter = Record(key.encode(), raw, ((THEN, f"{index} {delivery}".encode()),))
+    draft.step.dead_letters.append(DeadLetter(INVALID_THEN, detail, letter, where.topic, where.offset, where.partition))
 
 
 def follow_up(rules: Rules, raw: bytes, now_ms: int, *, tenant: str, mark: str) -> tuple[Record, int]:

@@ -65,8 +65,6 @@ def decode_report(data: bytes | None, limits: Limits) -> tuple[Report, DeliveryN
     name = parse_delivery_id(report.delivery)
     if name is None:
         raise invalid("delivery", "is no delivery's id: send the `ce_id` of the delivery as it came")
-    if len(report.then) > limits.then:
-        raise invalid("then", f"has {len(report.then)} events: at most {limits.then} are allowed")
     if report.retry_in is not None:
         try:
             parse_duration(report.retry_in)

@@ -26,7 +26,7 @@ DEFAULT_TIMEOUT_MS = 300_000
 ONE_ATTEMPT = Backoff.parse(attempts=1)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # each may hold a thousand days that are left out
 def window_of(spec: WindowSpec, timezone: str | None) -> Window:
     """The window, in its own zone or else the event's."""
     return Window.parse(

@@ -16,6 +16,8 @@ from lightsched.timing import TimingError, parse_duration
 _SUCCESS = ReportStatus.SUCCESS
 _MOST_RESULT = DEFAULT_LIMITS.result
 _MOST_ERROR = DEFAULT_LIMITS.error
+_MOST_THEN = DEFAULT_LIMITS.then
+_MOST_BYTES = 900_000  # of a report: a record that every broker takes, if it was set up as most are
 
 
 class Retry(Exception):
@@ -93,7 +95,9 @@ class Reporting:
     def _said(self, taken: Taken, status: ReportStatus, error: str = "", **more: Any) -> bytes:
         if REPLY_TO in taken.headers:
             more["then"] = (*more.get("then", ()), *replies(taken, status, more.get("result", msgspec.UNSET), error))
-        return self._encode(
+        if len(more.get("then", ())) > _MOST_THEN:
+            raise ValueError(f"it has {len(more['then'])} follow-ups, and at most {_MOST_THEN} are taken")
+        report = self._encode(
             Report(
                 delivery=taken.name,
                 token=taken.token,
@@ -103,6 +107,9 @@ class Reporting:
                 **more,
             )
         )
+        if len(report) > _MOST_BYTES and more.get("then"):
+            raise ValueError(f"its report has {len(report)} bytes, and at most {_MOST_BYTES} are taken")
+        return report
 
 
 def text_of(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from lightsched.timing.zone import zone as find_zone
 # No local time that matches at all is rarer than once in 40 years. A rhythm that finds none in so many spans of its
 # zone would only fire in hours that the zone skips.
 _MOST_SPANS = 200
+_MOST_REMEMBERED = 500  # characters of an expression
 
 
 class Cron:
@@ -49,7 +50,12 @@ class Cron:
 
     @staticmethod
     def parse(expression: str, timezone: str = "UTC") -> "Cron":
-        return _parse(expression, timezone)
+        if len(expression) > _MOST_REMEMBERED:
+            return Cron(expression, find_zone(timezone))
+        found = _parse(expression, timezone)
+        if isinstance(found, str):
+            raise TimingError(found)
+        return found
 
     def after(self, ms: int) -> int | None:
         """The first fire time strictly after an instant."""
@@ -170,5 +176,9 @@ class Cron:
 
 
 @lru_cache(maxsize=16_384)
-def _parse(expression: str, timezone: str) -> Cron:
-    return Cron(expression, find_zone(timezone))
+def _parse(expression: str, timezone: str) -> Cron | str:
+    """The cron, or what is wrong with it: who sends such a one sends it again."""
+    try:
+        return Cron(expression, find_zone(timezone))
+    except TimingError as error:
+        return str(error)

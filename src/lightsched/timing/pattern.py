@@ -18,6 +18,7 @@ _LAST_DAY = date.max.toordinal() - _ORDINAL
 _FIRST_DAY = -400  # local time is never further than a day before 1970
 # The rarest days there are, such as a 29 February on a Monday, are at most 40 years apart (around 2100).
 _RAREST_MONTHS = 41 * 12
+_RAREST_LEAP_DAY = 9 * 12  # from 2096 to 2104: nothing is rarer, if the day of the week does not matter
 _MOST_REMEMBERED = 2_000
 
 
@@ -151,11 +152,12 @@ def _wheel(values: tuple[int, ...], size: int) -> _Wheel:
 class _Days:
     """The days that match, as numbers since 1970-01-01."""
 
-    __slots__ = ("_every", "_masks", "_matches", "_months")
+    __slots__ = ("_every", "_masks", "_matches", "_months", "_rarest")
 
     def __init__(self, day_of_month: str, month: str, day_of_week: str) -> None:
         self._months, self._matches = day_rule(day_of_month, month, day_of_week)
         self._every = day_of_month == month == day_of_week == "*"
+        self._rarest = _RAREST_LEAP_DAY if day_of_week == "*" else _RAREST_MONTHS
         self._masks: dict[tuple[int, int], int] = {}
 
     def first_from(self, day: int) -> int | None:
@@ -167,7 +169,7 @@ class _Days:
         start = date.fromordinal(day + _ORDINAL)
         year, month = start.year, start.month
         mask = self._mask(year, month) >> start.day << start.day
-        for _ in range(_RAREST_MONTHS):
+        for _ in range(self._rarest):
             if mask:
                 in_month = (mask & -mask).bit_length() - 1
                 return date(year, month, in_month).toordinal() - _ORDINAL
@@ -188,7 +190,7 @@ class _Days:
         start = date.fromordinal(day + _ORDINAL)
         year, month = start.year, start.month
         mask = self._mask(year, month) & ((2 << start.day) - 1)
-        for _ in range(_RAREST_MONTHS):
+        for _ in range(self._rarest):
             if mask:
                 found = date(year, month, mask.bit_length() - 1).toordinal() - _ORDINAL
                 return found if found >= _FIRST_DAY else None

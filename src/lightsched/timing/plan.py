@@ -20,6 +20,7 @@ from lightsched.timing.limits import FIRST_MS, LAST_MS
 from lightsched.timing.window import Window
 
 Recurrence = At | Every | Cron
+_MOST_OPENINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +80,23 @@ class Plan:
     def count(self, from_ms: int, before_ms: int, limit: int) -> int:
         """How many fire times there are from one instant until before another; when there are more, the limit.
 
-        At most `limit` openings of the window are looked at, and each of them only once.
+        After so many openings of the window as are looked at, it is taken for open: there may be fewer then.
         """
         before_ms = min(before_ms, self._last_ms + 1)
-        if self.window is None:
-            nominal_from_ms = max(from_ms - self.jitter_ms, self._floor_ms + 1)
-            return min(limit, self.recurrence.count(nominal_from_ms, before_ms - self.jitter_ms))
         count = 0
         ms = from_ms - 1
-        while count < limit:
-            found = self.after(ms)
-            if found is None or found >= before_ms:
-                return count
-            close_ms = min(self.window.close_after(found), before_ms)
-            count += 1 + self.recurrence.count(found + 1 - self.jitter_ms, close_ms - self.jitter_ms)
-            ms = close_ms - 1
-        return limit
+        if self.window is not None:
+            for _ in range(_MOST_OPENINGS):
+                found = self.after(ms)
+                if found is None or found >= before_ms:
+                    return min(limit, count)
+                close_ms = min(self.window.close_after(found), before_ms)
+                count += 1 + self.recurrence.count(found + 1 - self.jitter_ms, close_ms - self.jitter_ms)
+                ms = close_ms - 1
+                if count >= limit:
+                    return limit
+        nominal_from_ms = max(ms + 1 - self.jitter_ms, self._floor_ms + 1)
+        return min(limit, count + self.recurrence.count(nominal_from_ms, before_ms - self.jitter_ms))
 
     def nominal(self, fire_ms: int) -> int:
         """The nominal time that fires at this fire time; of several, the last."""

@@ -158,7 +158,7 @@ def clock(in_day_ms: int) -> str:
     return f"{in_day_ms // HOUR_MS:02d}:{in_day_ms % HOUR_MS // MINUTE_MS:02d}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _parse(
     from_: str | None, to: str | None, days: tuple[str, ...] | None, timezone: str, exclude: tuple[str, ...] | None
 ) -> Window:

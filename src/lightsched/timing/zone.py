@@ -20,7 +20,6 @@ def zone_names() -> frozenset[str]:
     return frozenset(available_timezones() - _NO_ZONES)
 
 
-@lru_cache(maxsize=1024)
 def zone(name: str) -> ZoneInfo:
     if not name:
         raise TimingError(f"{shown(name)} is not a timezone: write a name such as Europe/Paris or UTC")
@@ -28,9 +27,18 @@ def zone(name: str) -> ZoneInfo:
         raise TimingError(
             f"the timezone {shown(name)} is not a name of the IANA database: write one such as Europe/Paris or UTC"
         )
-    if name not in zone_names():
-        raise TimingError(f"unknown timezone {shown(name)}: {_remedy(name)}")
-    return ZoneInfo(name)
+    found, error = _found(name)
+    if found is None:
+        raise TimingError(error)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _found(name: str) -> tuple[ZoneInfo | None, str]:
+    """The zone, or why there is none: that takes milliseconds to find out, and comes by the thousand."""
+    if name in zone_names():
+        return ZoneInfo(name), ""
+    return None, f"unknown timezone {shown(name)}: {_remedy(name)}"
 
 
 def _remedy(name: str) -> str:

@@ -3,7 +3,9 @@
 import msgspec
 import pytest
 
+from lightsched.engine.engine import Engine
 from lightsched.engine.reports import IGNORED
+from lightsched.engine.rules import Rules
 from lightsched.event.delivery import DeliveryName, delivery_id, parse_delivery_id, token_of
 from lightsched.event.identity import identity
 from lightsched.event.record import Appended, Record
@@ -130,7 +132,7 @@ def test_a_report_for_another_partition_is_sent_there(scheduler):
     appended = Appended(REPORTS, 0, 0, scheduler.now_ms, Record(b"k", msgspec.json.encode(report)))
     step = scheduler.step(appended)
     follow = step.follows[0]
-    assert (follow.topic, follow.partition, follow.record) == (REPORTS, 3, appended.record)
+    assert (follow.topic, follow.partition, follow.record) == (REPORTS, 3, Record(None, appended.record.value))
     assert step.answers[0].outcome is Outcome.FORWARDED
 
 
@@ -256,9 +258,27 @@ def test_then_events_go_to_their_home_partition():
     assert len(set(partitions.values())) == 8
 
 
-def test_too_many_follow_ups_are_refused(out):
-    assert out.report("SUCCESS", then=[{"in": "1m"}] * 101).outcome is Outcome.INVALID
-    assert out.status("e") is Status.NOT_STARTED
+def test_of_too_many_follow_ups_the_status_and_the_first_hundred_count(out):
+    out.report("SUCCESS", then=[{"in": "1m", "payload": n} for n in range(150)])
+    assert out.status("e") is Status.SUCCESS
+    (step,) = [step for step in out.steps if step.follows]
+    assert len(step.follows) == 100
+    (letter,) = step.dead_letters
+    assert letter.reason == "INVALID_THEN"
+    assert "one of 150 events: at most 100 are allowed" in letter.detail
+    assert [event["payload"] for event in msgspec.json.decode(letter.record.value)] == list(range(100, 150))
+
+
+def test_a_misplaced_report_goes_home_without_what_else_it_came_with():
+    elsewhere = Scheduler(partitions=8, partition=6)
+    elsewhere.post(ONCE | {"key": "j"})
+    elsewhere.at("10:10")
+    report = {"delivery": elsewhere.deliveries[-1].id, "token": "", "status": "SUCCESS"}
+    value = msgspec.json.encode(report)
+    record = Record(b"k" * 100_000, value, (("x", b"y" * 100_000),))
+    appended = Appended(REPORTS, 3, 0, elsewhere.now_ms, record)
+    step = Engine(Rules(partition=3, partitions=8)).step(elsewhere.view, [appended], elsewhere.now_ms, firing=False)
+    assert [(each.partition, each.record) for each in step.follows] == [(6, Record(None, value))]
 
 
 def test_what_follows_from_two_reports_on_one_delivery_is_two_events(scheduler):

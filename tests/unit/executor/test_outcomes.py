@@ -55,7 +55,15 @@ def test_a_success(returned, result):
     assert said(REPORTING.success(DELIVERY, returned)) == {"status": "SUCCESS", **result}
 
 
-@pytest.mark.parametrize("returned", [object(), {1, object()}, Then({"payload": object()}), Then("no event")])
+@pytest.mark.parametrize(
+    "returned",
+    [
+        *(object(), {1, object()}, Then({"payload": object()}), Then("no event")),
+        Then(*[{"in_": "1m"}] * 101),
+        Then(*[{"in_": "1m", "payload": "x" * 180_000}] * 6),
+    ],
+    ids=range(6),
+)
 def test_what_cannot_be_said_is_fatal_because_it_was_done(returned):
     report = said(REPORTING.success(DELIVERY, returned))
     assert report["status"] == "FATAL_FAILURE"

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from lightsched.timing import LAST_MS, Cron, Every, Plan, Window, catch_up, preview, zone
+from lightsched.timing import LAST_MS, Cron, Every, Plan, TimingError, Window, catch_up, preview, zone
 from lightsched.timing.cron import Cron as CronClass
 from tests.unit.timing.oracle import calls_of, ms
 
@@ -102,3 +102,32 @@ def test_catching_up_over_ten_years_ends_soon(plan, policy):
 def test_a_preview_at_the_end_of_time_ends():
     plan = Plan(Cron.parse("* * * * * *"), window=Window.parse("09:00", "17:00", ["mon"]))
     assert preview(plan, NEW_YORK, LAST_MS - 1_000, 1_000) == []
+
+
+@pytest.mark.parametrize("expression", ["0 0 31 2,4,6,9,11 *", "0 0 30,31 2 *"])
+def test_that_a_cron_never_fires_is_known_soon_and_remembered(expression):
+    def ask() -> None:
+        with pytest.raises(TimingError, match="never fires"):
+            Cron.parse(expression, "UTC")
+
+    assert calls_of(ask) < 12_000
+    assert calls_of(ask) < 100
+
+
+def test_a_zone_that_is_not_known_is_looked_for_once():
+    def ask() -> None:
+        with pytest.raises(TimingError, match="did you mean Europe/Paris"):
+            zone("Europe/Pariss")
+
+    ask()
+    assert calls_of(ask) < 100
+
+
+def test_what_was_missed_in_years_of_windows_is_counted_soon():
+    window = Window.parse(from_="09:00", to="17:00", days=None, timezone="Europe/Paris", exclude=())
+    plan = Plan(Cron.parse("30 9 * * *", "Europe/Paris"), window)
+    first = plan.after(NOW - 900 * 86_400_000)
+    assert first is not None
+    counted = []
+    assert calls_of(lambda: counted.append(plan.count(first, NOW, 1_000))) < 60_000
+    assert counted == [900]

@@ -33,6 +33,11 @@ _POLL_MS = 500
 _ARRIVES_S = 0.05
 _STALE_S = 1.0
 _TIDY_S = 60.0
+_MOST_BYTES = 8 * 1024 * 1024
+"""Of inputs that are read at once."""
+_PORTION = 200
+"""Inputs after which it is looked how large they are."""
+_RECORD_BYTES = 200  # besides its value
 
 
 class KafkaPartition:
@@ -154,8 +159,7 @@ class KafkaPartition:
             for each, share in ((self._reports, limit // 2), (self._events, limit), (self._reports, limit)):
                 room = share - sum(map(len, found.values()))
                 if room > 0:
-                    more = await self._inputs.getmany(each, max_records=room)
-                    found[each] += more.get(each, ())
+                    found[each] += await self._fetched(each, room)
         except OffsetOutOfRangeError as error:
             raise await self._lost() from error
         # Not the last record's: aborted ones and markers are passed over.
@@ -166,6 +170,19 @@ class KafkaPartition:
         last_event, last_report = (records[-1].offset if records else -1 for records in found.values())
         self._records_end = max(self._records_end[0], last_event + 1), max(self._records_end[1], last_report + 1)
         return [appended(record) for records in found.values() for record in records]
+
+    async def _fetched(self, place: TopicPartition, most: int) -> list[ConsumerRecord]:
+        """What has arrived at a place: no more than a step may have, whatever it was compressed to."""
+        found: list[ConsumerRecord] = []
+        size, portion = 0, min(most, _PORTION)
+        while portion > 0:
+            some = (await self._inputs.getmany(place, max_records=portion)).get(place, ())
+            found += some
+            if len(some) < portion:
+                break
+            size += sum(len(record.value or b"") + _RECORD_BYTES for record in some)
+            portion = min(most - len(found), (_MOST_BYTES - size) * len(found) // size)
+        return found
 
     async def _keep_position(self) -> None:
         """Markers of transactions may follow the last record that was read; in a quiet minute they are passed over.
