@@ -66,7 +66,7 @@ def test_two_nodes_and_kcat_are_enough(kafka, kcat_on_the_path, tmp_path):
         return re.sub(r"\b808[01]\b", lambda found: ports[found[0]], text)
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LIGHTSCHED_")}
-    environment |= {"LIGHTSCHED_KAFKA__PREFIX": prefix, "LIGHTSCHED_KAFKA__GROUP": prefix, "PATH": kcat_on_the_path}
+    environment |= {"LIGHTSCHED_KAFKA__PREFIX": prefix, "PATH": kcat_on_the_path}
     said = tmp_path / "nodes.log"
     with script(here(nodes), environment, said) as shell:
         for port in ports.values():

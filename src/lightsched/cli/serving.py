@@ -68,6 +68,12 @@ def run(file: Path | None, flags: dict[str, Any], company: "Company | None" = No
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("uvicorn", "aiokafka", "httpx"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    if settings.log == "kafka" and not settings.node_url:
+        logging.getLogger(__name__).warning(
+            "node.url is not set, and %s is no address that other nodes could ask: commands for the partitions of this "
+            "node will only be answered 202 by the others, and reads 503",
+            settings.http.host,
+        )
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         announce = partial(_announce, data=settings.data)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.rules import Rules
-from lightsched.engine.runs import fail, finish, with_run
+from lightsched.engine.runs import fail, finish, kept, with_run
 from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Answer, DeadLetter, Follow
 from lightsched.event import status as machine
@@ -152,7 +152,7 @@ def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run
             who=executor,
         )
     last = run.attempts[-1]
-    last = structs.replace(last, status=status, executor=executor or last.executor)
+    last = structs.replace(last, status=status, executor=kept(state, executor) or last.executor)
     run = structs.replace(run, status=status, at_ms=draft.now_ms + run.timeout_ms, attempts=(*run.attempts[:-1], last))
     return with_run(state, run)
 

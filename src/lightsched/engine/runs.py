@@ -23,9 +23,10 @@ from lightsched.timing import format_duration, format_utc
 
 MAX_ATTEMPTS_KEPT = 50
 """Of the unfinished runs of an event, together, but the last one of each: a state is small."""
-MAX_ERROR_KEPT = 200
-"""Characters, of each attempt; of the runs together `MAX_TEXT_KEPT`. The history has the last one in full."""
-MAX_TEXT_KEPT = 20_000
+MAX_KEPT = 200
+"""Characters of an error, of each attempt. The history has the last one in full."""
+MAX_TEXT_KEPT = 80_000
+"""Bytes of the errors of all unfinished runs, of one attempt each; and of the names of their executors."""
 _RUNS_DROPPED_AT_ONCE = 200
 _RUNS_DROPPED_IN_A_STEP = 5_000
 """Of all events: thousands that began together have their old runs dropped in the same minute."""
@@ -338,6 +339,12 @@ def with_run(state: State, run: Run) -> State:
 def _closed(draft: Draft, state: State, run: Run, status: Status, *, executor: str, error: str) -> tuple[Attempt, ...]:
     """The attempt that was out is over."""
     last = run.attempts[-1]
-    error = error[: min(MAX_ERROR_KEPT, MAX_TEXT_KEPT // max(len(state.runs), 1))]
-    over = structs.replace(last, status=status, executor=executor or last.executor, error=error, ended_ms=draft.now_ms)
+    executor, error = kept(state, executor) or last.executor, kept(state, error)
+    over = structs.replace(last, status=status, executor=executor, error=error, ended_ms=draft.now_ms)
     return (*run.attempts[:-1], over)
+
+
+def kept(state: State, text: str) -> str:
+    """What a state keeps of a text about one of its runs: it has to go into one record, whatever the letters."""
+    text, most = text[:MAX_KEPT], MAX_TEXT_KEPT // max(len(state.runs), 1)
+    return text if len(text) * 4 <= most else text.encode()[:most].decode(errors="ignore")

@@ -66,7 +66,7 @@ class KafkaSettings(Section):
     retention: DurationMs = 7 * 86_400_000  # of the topics that lightsched creates
     create_topics: bool = True
     on_lost_input: Literal["stop", "continue"] = "stop"  # inputs or state are gone: see docs/exactly-once.md
-    group: str = "lightsched"
+    group: str = ""  # empty: as the prefix, `lightsched`; nodes of one group share the partitions of one prefix
     instance: str | None = None  # static membership: a quick restart is no rebalance, a stop is no handover
     session_timeout: DurationMs = 10_000
     transaction_timeout: DurationMs = 10_000
@@ -98,7 +98,7 @@ class KafkaSettings(Section):
     def membership(self) -> Group:
         """This node's place in the group."""
         return Group(
-            name=self.group,
+            name=self.group or self.prefix.rstrip(".-_") or "lightsched",
             session_timeout_ms=self.session_timeout,
             max_poll_interval_ms=self.max_poll_interval,
             instance=self.instance,

@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from lightsched.engine.runs import kept
+from lightsched.engine.state import Phase, Run, State
 from lightsched.event.record import Record
 from lightsched.event.status import Outcome, Status
 from lightsched.event.tenant import Tenant
@@ -222,3 +224,24 @@ def test_the_clock_may_go_back_and_nothing_fires_twice(scheduler):
 def test_a_record_without_headers_or_key_is_fine(scheduler):
     step = scheduler.step(scheduler._appended(EVENTS, Record(None, b'{"in":"1m"}')))
     assert step.answers[0].outcome is Outcome.SCHEDULED
+
+
+def test_what_waits_for_inputs_to_be_forgotten_holds_up_no_lease_behind_it():
+    scheduler = Scheduler(step_leases=10, keep="10m")
+    for n in range(30):
+        scheduler.post({"id": f"{n}", "in": "1ms"})
+    scheduler.advance("1s")  # they are over, and to be forgotten in ten minutes
+    scheduler.post({"id": "job", "in": "1ms", "timeout": "10m", "retry": {"attempts": 3, "delay": "1s"}})
+    scheduler.advance("1s")
+    behind_ms = scheduler.now_ms
+    scheduler.now_ms += 660_000
+    step = scheduler.engine.step(scheduler.view, [], scheduler.now_ms, read_ms=behind_ms)
+    assert [each.what for each in step.audit] == ["fail"]
+    assert [name for name, state in step.states.items() if state is None] == []
+
+
+def test_a_state_goes_into_one_record_whatever_executors_say():
+    runs = tuple(Run(n, 1, n, Phase.DELIVERED, n) for n in range(1_000))
+    state = State(1, Status.PROCESSING, 0, 0, b"", 1, 5, runs=runs)
+    assert len(kept(state, "\U0001f600" * 500).encode()) == 80
+    assert kept(msgspec.structs.replace(state, runs=()), "x" * 500) == "x" * 200

@@ -32,7 +32,21 @@ def test_defaults_are_those_of_the_contract():
     assert settings.limits.horizon == 3650 * 86_400_000
     assert settings.history.keep == 7 * 86_400_000
     assert settings.embedded.prefix == "lightsched."
-    assert (settings.kafka.prefix, settings.kafka.partitions, settings.kafka.group) == ("lightsched.", 12, "lightsched")
+    assert (settings.kafka.prefix, settings.kafka.partitions) == ("lightsched.", 12)
+    assert settings.kafka.membership().name == "lightsched"
+
+
+@pytest.mark.parametrize(
+    ("kafka", "group"),
+    [
+        ({"prefix": "prod."}, "prod"),
+        ({"prefix": "a-b-"}, "a-b"),
+        ({"prefix": "."}, "lightsched"),
+        ({"group": "g"}, "g"),
+    ],
+)
+def test_clusters_with_different_prefixes_are_different_groups(kafka, group):
+    assert Settings.load(kafka=kafka).kafka.membership().name == group
 
 
 def test_a_file_is_overridden_by_variables_and_those_by_flags(file, monkeypatch):
