@@ -44,7 +44,9 @@ class RetrySpec(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     delays: tuple[str, ...] | None = None
 
 
-class Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, rename={"in_": "in"}):
+class Event(
+    msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, rename={"in_": "in"}, gc=False
+):
     """What a user schedules, or a command about it."""
 
     op: Op = Op.SCHEDULE
