@@ -270,6 +270,21 @@ async def test_a_store_that_was_deleted_is_rebuilt_as_it_was(on_kafka, applied):
     assert partition.store.dump() == lived
 
 
+async def test_inputs_are_read_by_bytes_whatever_they_were_compressed_to(on_kafka, monkeypatch):
+    monkeypatch.setattr(kafka_partition, "_MOST_BYTES", 20_000)
+    monkeypatch.setattr(kafka_partition, "_PORTION", 5)
+    log = await on_kafka.open(partitions=1)
+    partition = await log.take(0)
+    sent = [f"{n:03}" + "x" * 1_000 for n in range(60)]
+    await log.append(TOPICS.events, 0, [record(text) for text in sent])
+    read = []
+    async with asyncio.timeout(LONG_S):
+        while sum(map(len, read)) < len(sent):
+            read.append(values(await partition.read(1_000, LONG_S)))
+    assert [text for some in read for text in some] == sent
+    assert max(map(len, read)) <= 20
+
+
 async def test_a_compacted_changelog_makes_the_same_store(on_kafka, tmp_path):
     log = await on_kafka.open(partitions=1)
     partition = await log.take(0)

@@ -106,7 +106,7 @@ def next_due(event: Event, identity: Identity, appended_ms: int, created_ms: int
     plan = plan_of(event, identity, appended_ms)
     if event.starts_at is not None:
         return plan.after(appended_ms if old_due_ms is None else min(appended_ms, old_due_ms - 1))
-    first_ms = first_due(event, identity, appended_ms)
+    first_ms = replace(plan, not_before_ms=appended_ms).first()
     if event.cron is None or old_due_ms is None or (first_ms is not None and first_ms <= old_due_ms):
         return first_ms
     since_created = replace(plan, not_before_ms=created_ms)

@@ -89,6 +89,15 @@ def test_a_command_that_landed_elsewhere_is_sent_home(elsewhere):
     assert elsewhere.totals == {}
 
 
+def test_of_large_headers_a_command_takes_home_only_what_is_read(elsewhere):
+    headers = (("ls_who", b"w" * 500_000), ("x", b"y" * 500_000))
+    (follow,) = elsewhere.step(elsewhere.command({"id": "a", "in": "1h"}, headers=headers)).follows
+    assert sum(len(value) for _, value in follow.record.headers) < 1_000
+    home = Scheduler(partitions=8, partition=follow.partition)
+    home.post(follow.record.value, headers=follow.record.headers)
+    assert home.steps[-1].audit[0].who == "w" * 200
+
+
 def test_a_command_that_nodes_send_around_is_put_aside_after_some_hops(elsewhere):
     value, headers = {"id": "a", "in": "1h"}, ()
     for _ in range(8):
