@@ -32,9 +32,9 @@ OFFSET = Struct(">Q")
 CHUNK_BYTES = 64 * 1024
 MOST_BYTES = 8 * 1024 * 1024
 """Of inputs that a worker reads at once."""
-MAX_RECENT = 4_096
+MAX_RECENT = 16_384
 """Records of an input that wait in memory for their worker; beyond that it reads them from the disk."""
-MAX_RECENT_BYTES = 4 * 1024 * 1024
+MAX_RECENT_BYTES = 16 * 1024 * 1024
 
 
 class Chunk(msgspec.Struct, array_like=True, frozen=True, gc=False):
