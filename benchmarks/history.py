@@ -83,7 +83,8 @@ async def fill(path: Path, count: int, runs: int, say: Callable[[str], None]) ->
         answers = await node.commands.submit(node.log.topics.events, [(0, Record(None, line)) for line in batch])
         outcomes = {answer.outcome for answer in answers}
         assert outcomes <= {Outcome.SCHEDULED, Outcome.TRIGGERED}, outcomes
-        while (state := store.states([name])[0]) is not None and state.runs:  # due one a millisecond, at most 1,000
+        # they are due one a millisecond, and no more than 1,000 may wait
+        while (state := store.states([name])[0]) is not None and state.runs:  # noqa: ASYNC110 -- nobody tells
             await asyncio.sleep(0.01)
     say(f"{runs:,} runs of one event")
     node.stop()

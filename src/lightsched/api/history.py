@@ -27,6 +27,7 @@ from lightsched.engine.state import told_run
 from lightsched.engine.step import RunKey
 from lightsched.event.check import TENANT
 from lightsched.event.identity import Identity, parts, tenant_of
+from lightsched.event.marks import may_have, wanted_marks
 from lightsched.event.status import Status
 from lightsched.store.finished import Place
 from lightsched.store.store import Store
@@ -196,6 +197,8 @@ def _shown(store: Store, key: RunKey | Identity, asked: HistoryParameters) -> Ev
         due_ms, run = told_run(state) or (0, None)
         revision = state.revision
     if run is None or (asked.status and run.status not in asked.status):
+        return None
+    if asked.type is not None and not may_have(state.marks, wanted_marks(asked.type, ())):
         return None
     type_ = search(store.definition_of(state) or b"{}").type
     if asked.type not in (None, type_):

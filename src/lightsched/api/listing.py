@@ -20,6 +20,7 @@ from lightsched.api.problem import invalid_field
 from lightsched.engine.state import State, next_ms
 from lightsched.event.check import TENANT
 from lightsched.event.identity import Identity, parts
+from lightsched.event.marks import may_have, wanted_marks
 from lightsched.event.status import Status
 from lightsched.store.store import Store
 from lightsched.timing import TimingError, parse_instant
@@ -166,6 +167,7 @@ def _matching(asked: Filter) -> Callable[[Identity, State, Store], bool]:
     statuses = frozenset(asked.status)
     from_ms, to_ms = instant("due_from", asked.due_from), instant("due_to", asked.due_to)
     labels = [_label(text) for text in asked.label]
+    wanted = wanted_marks(asked.type, labels)
 
     def matches(name: Identity, state: State, store: Store) -> bool:
         if statuses and state.status not in statuses:
@@ -176,7 +178,9 @@ def _matching(asked: Filter) -> Callable[[Identity, State, Store], bool]:
             due_ms = next_ms(state)
             if due_ms is None or due_ms < (from_ms or 0) or (to_ms is not None and due_ms >= to_ms):
                 return False
-        return not (labels or asked.type is not None) or _has(store.definition_of(state), asked.type, labels)
+        if not (labels or asked.type is not None):
+            return True
+        return may_have(state.marks, wanted) and _has(store.definition_of(state), asked.type, labels)
 
     return matches
 

@@ -17,6 +17,7 @@ from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Follow
 from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Command, definition_of
 from lightsched.event.identity import Identity
+from lightsched.event.marks import marks_of
 from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
 from lightsched.event.schedule import first_due, next_due, plan_of
@@ -83,7 +84,9 @@ def _accepted(draft: Draft, command: Command, old: State | None, fingerprint: by
     else:
         due_ms = next_due(event, name, appended_ms, old.created_ms, old.due_ms)
     state = State(
-        *(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms), size=size
+        *(1, Status.NOT_STARTED, appended_ms, appended_ms, fingerprint, draft.seq(), event.priority, due_ms),
+        size=size,
+        marks=marks_of(event),
     )
     if old is not None:
         why = f"revision {old.revision + 1} has taken its place"

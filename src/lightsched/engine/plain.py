@@ -83,5 +83,6 @@ def fire_plain(draft: Draft, name: Identity, state: State, event: Event) -> bool
         True,
         (),
         state.size,
+        state.marks,
     )
     return True

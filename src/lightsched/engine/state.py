@@ -101,6 +101,7 @@ class State(msgspec.Struct, array_like=True, frozen=True, gc=False):
     tells_run: bool = False  # a one-shot that nobody reports on: its state says all about its only run (`told_run`)
     heard: tuple[Heard, ...] = ()  # the last few commands that are not to be carried out again
     size: int = 0  # bytes of its definition; 0: not known, it was written by an earlier version
+    marks: int = 0  # of its type and labels (`lightsched.event.marks`); 0: not known, likewise
 
 
 def shown(state: State) -> State:
