@@ -31,6 +31,7 @@ from lightsched.node.settings import Settings
 from lightsched.store.families import DEFINITIONS, STATES
 from lightsched.store.keys import definition_key, partition_key
 from lightsched.store.rocks import Rocks
+from lightsched.store.values import decode_state
 
 YEAR_MS = 365 * 86_400_000
 PAGE = 100
@@ -133,12 +134,13 @@ def _bare(path: Path, chosen: list[int]) -> tuple[Latency, Latency]:
         definitions.get(definition_key(0, index))
         gets.append(time.perf_counter() - began)
     for key in keys:
-        others = [definition_key(0, index) for index in random.Random(key).sample(chosen, min(PAGE, len(chosen)))]
         began = time.perf_counter()
-        for count, _ in enumerate(states.items(from_key=key)):
-            if count == PAGE:
+        listed = []
+        for value in states.values(from_key=key):
+            listed.append(definition_key(0, decode_state(value).seq))
+            if len(listed) == PAGE:
                 break
-        definitions.get(others)
+        definitions.get(listed)
         pages.append(time.perf_counter() - began)
     del states, definitions
     rocks.close()
