@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from itertools import chain
 
 import pytest
 
@@ -35,6 +36,18 @@ def test_a_cursor_that_was_changed_is_refused(change):
         read_cursor("d", change(text), tuple[str, dict[int, int]])
 
 
+def taken_apart(array):
+    return [bytes(item) for item in chain.from_iterable(elements(array, MOST))]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 7, 1_000])
+def test_lines_are_the_same_however_many_are_taken_at_once(monkeypatch, at_once):
+    monkeypatch.setattr(body_module, "LINES_AT_ONCE", at_once)
+    body = b'\n{"a": 1}\r\n\n  \n{"b": "' + b"x" * 20 + b'"}\n1\n2'
+    expected = [line.strip() for line in body.split(b"\n") if line.strip()]
+    assert [line for line in chain.from_iterable(lines(body)) if line] == expected
+
+
 def test_what_was_sent_is_recognised():
     assert is_array(b" \n\t[1]")
     assert not is_array(b"")
@@ -43,8 +56,8 @@ def test_what_was_sent_is_recognised():
     assert is_ndjson(b"{}\n{}", b"application/json")
     assert not is_ndjson(b"{}\n\n", b"application/json")
     assert not is_ndjson(b'{\n"id": 1}', b"application/json")
-    assert list(lines(b"a\r\n\n b \nc")) == [b"a", b"", b"b", b"c"]
-    assert [bytes(raw) for raw in elements(b'[1, {"a": [2, 3]} , "x"]', MOST)] == [b"1", b'{"a": [2, 3]}', b'"x"']
+    assert [*chain.from_iterable(lines(b"a\r\n\n b \nc"))] == [b"a", b"", b"b", b"c"]
+    assert taken_apart(b'[1, {"a": [2, 3]} , "x"]') == [b"1", b'{"a": [2, 3]}', b'"x"']
 
 
 @asynccontextmanager
@@ -80,7 +93,7 @@ async def test_a_large_batch_lets_others_have_their_turn(face):
     async with face.long_work.turns() as slices:
         found = await _all_of(elements(body, MOST), 5000, slices)
     assert turns > 2
-    response = await _many(face, found, Asked())
+    response = await _many(face, [found], Asked())
     counting.cancel()
     assert response.status_code == 201
     assert turns > 20
@@ -88,7 +101,7 @@ async def test_a_large_batch_lets_others_have_their_turn(face):
 
 async def fire(face, topic):
     event = {"in": "1ms", "topics": [topic]}
-    response = await _many(face, [json.dumps(event).encode()], Asked())
+    response = await _many(face, [[json.dumps(event).encode()]], Asked())
     assert response.status_code == 201
 
 
@@ -139,12 +152,12 @@ VALUES = [
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_long_array_is_taken_apart_as_a_short_one(monkeypatch, indent, ascii_only):
     body = json.dumps([*VALUES, VALUES, *VALUES], indent=indent, ensure_ascii=ascii_only).encode()
-    short = [bytes(item) for item in elements(body, MOST)]
+    short = taken_apart(body)
     monkeypatch.setattr(body_module, "ARRAY_AT_ONCE", 0)
-    assert [bytes(item) for item in elements(body, MOST)] == short
+    assert taken_apart(body) == short
     assert [json.loads(item) for item in short] == [*VALUES, VALUES, *VALUES]
     for empty in (b"[]", b" [ \n ] "):
-        assert list(elements(empty, MOST)) == []
+        assert taken_apart(empty) == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +178,7 @@ def test_a_long_array_that_is_no_json_is_refused_as_a_short_one(monkeypatch, bod
 def test_an_element_that_is_larger_than_any_event_is_refused(monkeypatch):
     monkeypatch.setattr(body_module, "ARRAY_AT_ONCE", 0)
     found = elements(b'[1, "' + b"x" * MOST + b'", 2]', MOST)
-    assert bytes(next(found)) == b"1"
+    assert [*map(bytes, next(found))] == [b"1"]
     with pytest.raises(Refusal) as refused:
         next(found)
     assert refused.value.kind.status == 413
@@ -199,7 +212,7 @@ async def test_where_a_partition_fails_the_others_keep_their_outcome(three):
         raise OSError("the disk is full")
 
     write, worker.partition.write = worker.partition.write, fail
-    response = await _many(three, items, Asked())
+    response = await _many(three, [items], Asked())
     assert response.status_code == 207
     results = results_of(response)
     assert [result.get("id", "e7") for result in results] == [event["id"] for event in sent]
@@ -214,7 +227,7 @@ async def test_where_a_partition_fails_the_others_keep_their_outcome(three):
     assert outcomes <= {"SCHEDULED", "INVALID", "NOT_FOUND"}
     assert results[7]["outcome"] == "INVALID"
     await three.node.wait_ready()
-    again = results_of(await _many(three, [*items[:7], *items[9:]], Asked()))
+    again = results_of(await _many(three, [[*items[:7], *items[9:]]], Asked()))
     assert {result["outcome"] for result in again} <= {"SCHEDULED", "UNCHANGED"}
     assert sum(worker.partition.store.pending() for worker in three.node.workers.values()) == 598
 
@@ -229,7 +242,7 @@ async def test_what_could_not_be_made_durable_is_said_of_each(three):
 
     three.node.log.append = fail
     items = [json.dumps({"id": f"e{number}", "in": "1h"}).encode() for number in range(30)]
-    response = await _many(three, items, Asked(later=True))
+    response = await _many(three, [items], Asked(later=True))
     assert response.status_code == 202
     for number, taken in enumerate(results_of(response)):
         if home_of(three, f"e{number}") == 2:

@@ -47,7 +47,7 @@ async def all_or_none(face: Face, items: Sequence[Item], asked: Asked, turns: Tu
     for came in answers:
         if isinstance(came, Answer) and came.unmet == NAME:
             refuse_outcome(came)
-    shown = [shown_result(index, *each) for index, each in enumerate(zip(prepared, answers, strict=True))]
+    shown = [shown_result(*each) for each in zip(prepared, answers, strict=True)]
     forwarded = any(result.outcome is Outcome.FORWARDED for result in shown)
     good = all(result.index is UNSET for result in shown)
     return await lengthy_answer(turns, "results", shown, 207 if not good else 202 if forwarded else 201)

@@ -27,9 +27,7 @@ AT_ONCE = 250
 AT_ONCE_BYTES = 400_000
 """And small enough for one batch of any log, with a last one of the usual size on top."""
 _RECORD_BYTES = 500  # besides its value
-
-_Sent = tuple[int, Prepared]
-"""With its index among those that came."""
+_NOTHING = Result(outcome=None)
 
 
 class Batch:
@@ -39,15 +37,15 @@ class Batch:
         """`later`: they are answered once they are durable, before they are carried out."""
         self._face = face
         self._later = later
-        self._collected: list[_Sent] = []
-        self._handed_over: list[tuple[list[_Sent], asyncio.Task[list[Answer | LightschedError | None]]]] = []
+        self._collected: list[Prepared] = []
+        self._handed_over: list[tuple[list[Prepared], asyncio.Task[list[Answer | LightschedError | None]]]] = []
         self._refused: dict[int, InvalidEvent] = {}
         self._count = self._bytes = 0
 
-    def add(self, index: int, prepared: Prepared) -> None:
+    def add(self, prepared: Prepared) -> None:
         """One more."""
         self._count += 1
-        self._collected.append((index, prepared))
+        self._collected.append(prepared)
         self._bytes += len(prepared.record.value or b"") + _RECORD_BYTES
         if len(self._collected) == AT_ONCE or self._bytes >= AT_ONCE_BYTES:
             self._hand_over()
@@ -61,7 +59,7 @@ class Batch:
     def _hand_over(self) -> None:
         """Tasks start in the order in which they are made, and a log appends in that order: so the order is kept."""
         collected, self._collected, self._bytes = self._collected, [], 0
-        placed = [(prepared.partition, prepared.record) for _, prepared in collected]
+        placed = [(prepared.partition, prepared.record) for prepared in collected]
         self._handed_over.append((collected, asyncio.create_task(self._send(placed))))
 
     async def send_first(self) -> None:
@@ -84,35 +82,34 @@ class Batch:
         if self._collected:
             self._hand_over()
         found = await asyncio.gather(*(task for _, task in self._handed_over))
-        shown: dict[int, Result | Taken] = {}
+        shape, show = (Taken, _taken) if self._later else (Result, shown_result)
+        results: list[Result | Taken] = [_NOTHING] * self._count
         for (sent, _), some in zip(self._handed_over, found, strict=True):
-            for (index, prepared), came in zip(sent, some, strict=True):
-                shown[index] = _taken(index, prepared, came) if self._later else shown_result(index, prepared, came)
+            for prepared, came in zip(sent, some, strict=True):
+                results[prepared.index] = show(prepared, came)
             if turns.over():
                 await turns.rest()
-        shape = Taken if self._later else Result
         for index, error in self._refused.items():
-            shown[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
+            results[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
             if turns.over():
                 await turns.rest()
-        results = [shown[index] for index in range(self._count)]
         if self._later:
             return await lengthy_answer(turns, "results", results, 202, {"Preference-Applied": "respond-async"})
         return await results_response(results, turns)
 
 
-def shown_result(index: int, prepared: Prepared, came: Answer | LightschedError | None) -> Result:
+def shown_result(prepared: Prepared, came: Answer | LightschedError | None) -> Result:
     """What came of one, if it is known."""
     if not isinstance(came, Answer):
         error = _not_known(prepared, came)
-        return Result(index=index, id=prepared.id, tenant=prepared.tenant, outcome=None, error=error)
-    return result_of(index, prepared.id, prepared.tenant, came)
+        return Result(index=prepared.index, id=prepared.id, tenant=prepared.tenant, outcome=None, error=error)
+    return result_of(prepared.index, prepared.id, prepared.tenant, came)
 
 
-def _taken(index: int, prepared: Prepared, came: Answer | LightschedError | None) -> Taken:
+def _taken(prepared: Prepared, came: Answer | LightschedError | None) -> Taken:
     if came is None:
         return Taken(id=prepared.id, tenant=prepared.tenant)
-    return Taken(index=index, id=prepared.id, tenant=prepared.tenant, error=_not_known(prepared, came))
+    return Taken(index=prepared.index, id=prepared.id, tenant=prepared.tenant, error=_not_known(prepared, came))
 
 
 def _not_known(prepared: Prepared, why: object) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,6 +20,8 @@ _NDJSON_TYPES = frozenset({NDJSON, "application/ndjson", "application/jsonl", "a
 MOST_SMALL_BYTES = 64 * 1024
 ARRAY_AT_ONCE = 4 * 1024 * 1024
 """Bytes of an array that are taken apart in one go: 3 ms."""
+LINES_AT_ONCE = 64 * 1024
+"""Bytes of lines, likewise, and the rest of the last one: 4 ms if all are blank."""
 Item = bytes | memoryview | msgspec.Raw
 """A JSON value as it was sent."""
 _WHITESPACE = b" \t\r\n"
@@ -86,13 +88,13 @@ def is_ndjson(body: bytes, content_type: bytes) -> bool:
     return True
 
 
-def elements(body: bytes, most_bytes: int) -> Iterator[Item]:
-    """The elements of a JSON array, not yet decoded. One fast pass cannot be interrupted, so a long array is taken
-    apart one by one; an element of more than `most_bytes` is refused there.
+def elements(body: bytes, most_bytes: int) -> Iterator[Sequence[Item]]:
+    """The elements of a JSON array, not yet decoded, some at a time. One fast pass cannot be interrupted, so a long
+    array is taken apart one by one; an element of more than `most_bytes` is refused there.
     """
     try:
         if len(body) <= ARRAY_AT_ONCE:
-            yield from _array.decode(body)
+            yield _array.decode(body)
         else:
             yield from _one_by_one(body, most_bytes)
     except msgspec.DecodeError as error:
@@ -103,7 +105,7 @@ def elements(body: bytes, most_bytes: int) -> Iterator[Item]:
         raise Refusal(INVALID, "The body is nested too deeply: flatten the payloads.") from None
 
 
-def _one_by_one(body: bytes, most_bytes: int) -> Iterator[Item]:
+def _one_by_one(body: bytes, most_bytes: int) -> Iterator[tuple[Item]]:
     view = memoryview(body)
     at = _behind_space(body, _behind_space(body, 0) + 1)
     size, mark = 0, b","
@@ -111,7 +113,7 @@ def _one_by_one(body: bytes, most_bytes: int) -> Iterator[Item]:
         at, mark = _behind_space(body, at + 1), b"]"
     while mark == b",":
         size = _size_of(body, at, size, most_bytes)
-        yield view[at : at + size]
+        yield (view[at : at + size],)
         at = _behind_space(body, at + size)
         mark = body[at : at + 1]
         at = _behind_space(body, at + 1)
@@ -146,11 +148,11 @@ def _size_of(body: bytes, at: int, guess: int, most_bytes: int) -> int:
         room *= 2
 
 
-def lines(body: bytes) -> Iterator[bytes]:
-    """The lines of a body, one at a time; blank ones are empty."""
+def lines(body: bytes) -> Iterator[Sequence[Item]]:
+    """The lines of a body, some at a time; blank ones are empty."""
     start = 0
     while start < len(body):
-        end = body.find(b"\n", start)
+        end = body.find(b"\n", start + LINES_AT_ONCE)
         end = len(body) if end < 0 else end
-        yield body[start:end].strip(_WHITESPACE)
+        yield [line.strip(_WHITESPACE) for line in body[start:end].split(b"\n")]
         start = end + 1

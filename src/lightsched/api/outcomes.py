@@ -77,16 +77,12 @@ def result_of(index: int, id: str, tenant: str, result: Answer) -> Result:
     """The answer to one of many commands."""
     outcome = result.outcome
     assert outcome is not None, "a command has an outcome"
-    good = outcome in SUCCESSES
-    return Result(
-        index=UNSET if good else index,
-        id=id,
-        tenant=tenant,
-        outcome=outcome,
-        status=result.status,
-        next_execution=shown_time(result.next_ms),
-        error=UNSET if good else result.error or REFUSALS[outcome][1],
+    shown = Result(
+        id=id, tenant=tenant, outcome=outcome, status=result.status, next_execution=shown_time(result.next_ms)
     )
+    if outcome not in SUCCESSES:
+        shown.index, shown.error = index, result.error or REFUSALS[outcome][1]
+    return shown
 
 
 async def results_response(results: Sequence[Result | Taken], turns: Turns) -> Response:

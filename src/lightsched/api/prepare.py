@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import msgspec
 from starlette.requests import Request
 
 from lightsched.api.face import Face
@@ -13,7 +14,7 @@ from lightsched.event.errors import invalid
 from lightsched.event.identity import identity
 from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Checked, Headers, Record
-from lightsched.event.tenant import DEFAULT_TENANT, fill_in, key_of
+from lightsched.event.tenant import DEFAULT_TENANT, fill_in, home, key_of
 
 REST: Headers = ((WHO, b"rest"),)
 """Who asked, on the audit."""
@@ -30,9 +31,10 @@ class Asked(NamedTuple):
     once: Once | None = None  # however often it is sent
 
 
-class Prepared(NamedTuple):
+class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A command that is checked and ready to be appended."""
 
+    index: int  # among those that came
     id: str
     tenant: str
     op: Op
@@ -75,16 +77,18 @@ def prepare(face: Face, raw: bytes, asked: Asked, now_ms: int, index: int = 0) -
         event.id = face.ids.next(now_ms) if once is None else once.id(event.tenant, index)
         as_sent = False
     rules = face.rules.tenant(event.tenant)
-    event.key = event.key or key_of(rules, event)
+    if not event.key:
+        event.key = event.id if rules is DEFAULT_TENANT else key_of(rules, event)
     value = raw if as_sent else encoder.encode(event)  # without what the tenant adds: that is done on arrival
     if rules is not DEFAULT_TENANT and event.op is Op.SCHEDULE:
         fill_in(rules, event)
     check(event, face.limits, now_ms)
     return Prepared(
+        index,
         event.id,
         event.tenant,
         event.op,
-        face.home(event),
+        home(rules, event, face.rules.partitions),
         Checked.of(event, value, _headers(event, once, index)),
         event.on_conflict == "reject" or event.if_revision is not None,
     )

@@ -1,7 +1,8 @@
 """What does an executor say? `POST /reports`: accepted, or changed nothing, and then why. One, or many at once."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from fastapi import APIRouter, Request, Response
 
@@ -62,12 +63,12 @@ async def post_report(request: Request) -> Response:
     return Response(status_code=202 if result.outcome is Outcome.FORWARDED else 204)
 
 
-async def _many(face: Face, items: Iterable[Item]) -> Response:
+async def _many(face: Face, pieces: Iterable[Sequence[Item]]) -> Response:
     """Hand over all that make sense before the first is answered: they go in together."""
     answers: list[ReportAnswer] = []
     waiting: list[tuple[int, asyncio.Future[Answer]]] = []
     async with face.deliveries.turns() as turns:
-        for item in items:
+        for item in chain.from_iterable(pieces):
             if not item:
                 continue
             if len(answers) == face.settings.limits.batch:

@@ -6,7 +6,7 @@ What is wrong with one of many does not concern the others. Large bodies are tak
 read is handed to the node while the rest is still being read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fastapi import APIRouter, Request, Response
 
@@ -100,10 +100,10 @@ def _is_too_large(face: Face, body: bytes, error: InvalidEvent) -> bool:
     return len(body) > face.limits.payload and bool(fields & {"", "payload", "payload_base64"})
 
 
-async def _many(face: Face, items: Iterable[Item], asked: Asked) -> Response:
+async def _many(face: Face, pieces: Iterable[Sequence[Item]], asked: Asked) -> Response:
     """Prepare the items in slices, and hand over some at a time, in their order; nothing, if there are too many."""
     async with face.long_work.turns() as turns:
-        found = await _all_of(items, face.settings.limits.batch, turns)
+        found = await _all_of(pieces, face.settings.limits.batch, turns)
         if asked.atomic:
             return await all_or_none(face, found, asked, turns)
         return await _each(face, found, asked, turns)
@@ -115,7 +115,7 @@ async def _each(face: Face, found: list[Item], asked: Asked, turns: Turns) -> Re
     now_ms = face.now_ms
     for index, raw in enumerate(found):
         try:
-            batch.add(index, prepare(face, bytes(raw), asked, now_ms, index))
+            batch.add(prepare(face, bytes(raw), asked, now_ms, index))
         except InvalidEvent as error:
             batch.refuse(index, error)
         else:
@@ -128,16 +128,14 @@ async def _each(face: Face, found: list[Item], asked: Asked, turns: Turns) -> Re
     return await batch.finish(turns)
 
 
-async def _all_of(items: Iterable[Item], most: int, turns: Turns) -> list[Item]:
+async def _all_of(pieces: Iterable[Sequence[Item]], most: int, turns: Turns) -> list[Item]:
     """The items, if there are few enough. Blank ones are left out, but not without end."""
     found: list[Item] = []
-    blank = 0
-    for item in items:
-        if item:
-            found.append(item)
-        else:
-            blank += 1
-        if len(found) > most or blank > most + 1_000:
+    seen = 0
+    for piece in pieces:
+        found += filter(None, piece)
+        seen += len(piece)
+        if len(found) > most or seen - len(found) > most + 1_000:
             raise Refusal(TOO_LARGE, f"There are more than {most:,} events: send them in parts.")
         if turns.over():
             await turns.rest()

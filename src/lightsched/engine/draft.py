@@ -14,7 +14,7 @@ from lightsched.engine.step import Answer, DeadLetter, Step, Totals, Transition
 from lightsched.engine.view import Entry, View
 from lightsched.event.command import Command
 from lightsched.event.delivery import Emitter
-from lightsched.event.identity import SEPARATOR, Identity, parts, tenant_of
+from lightsched.event.identity import Identity, parts, tenant_of
 from lightsched.event.model import Event, decoder
 from lightsched.event.record import Appended
 from lightsched.event.status import FINAL, TRANSITIONS, Outcome, Signal, Status
@@ -190,13 +190,12 @@ class Draft:
     ) -> None:
         """The one definite outcome of a command, to whoever asked and on the audit."""
         step, name = self.step, command.identity
-        tenant, key, id_ = name.decode().split(SEPARATOR)
         was = "" if before is None else before.status
         reason = error or command.reason
         if state is None:
             step.answers.append(Answer(command.topic, command.offset, outcome, name, None, None, 0, error))
             step.audit.append(
-                Transition(self.at, command.op, tenant, key, id_, outcome, command.who, 0, was, reason=reason)
+                Transition(self.at, command.op, *command.names, outcome, command.who, 0, was, reason=reason)
             )
             return
         revision, status = state.revision, state.status
@@ -205,7 +204,7 @@ class Draft:
         )
         step.audit.append(
             Transition(
-                *(self.at, command.op, tenant, key, id_, outcome, command.who, revision, was, status),
+                *(self.at, command.op, *command.names, outcome, command.who, revision, was, status),
                 due=state.due_ms or 0,
                 reason=reason,
             )

@@ -66,23 +66,26 @@ class Engine:
 
     def _take_inputs(self, draft: Draft, inputs: Sequence[Appended], poison: Collection[Place]) -> None:
         rules = self.rules
-        reports_topic = rules.limits.names.reports
+        limits, tenants, partitions = rules.limits, rules.tenants, rules.partitions
+        reports_topic = limits.names.reports
+        events_offset, reports_offset = draft.meta.events_offset, draft.meta.reports_offset
         read: list[Command | Refused | reports.Heard] = []
         for appended in inputs:
             is_report = appended.topic == reports_topic
             if is_report:
-                draft.meta.reports_offset = appended.offset + 1
+                reports_offset = appended.offset + 1
             else:
-                draft.meta.events_offset = appended.offset + 1
+                events_offset = appended.offset + 1
             if poison and (appended.topic, appended.offset) in poison:
                 read.append(Refused(appended, (Problem("", _POISON),), "POISON"))
             elif is_report:
-                read.append(reports.read_report(appended, rules.limits))
+                read.append(reports.read_report(appended, limits))
             else:
-                read.append(read_command(appended, rules.limits, rules.tenants, rules.partitions))
+                read.append(read_command(appended, limits, tenants, partitions))
+        draft.meta.events_offset, draft.meta.reports_offset = events_offset, reports_offset
         here = rules.partition
         heard = [item for item in read if isinstance(item, reports.Heard) and item.name.partition == here]
-        draft.load(item.identity for item in read if isinstance(item, Command))
+        draft.load([item.identity for item in read if isinstance(item, Command)])
         if heard:
             draft.load(item.name.identity for item in heard)
             reports.load_events(draft, heard)

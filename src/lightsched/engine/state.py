@@ -10,9 +10,11 @@ from enum import IntEnum
 import msgspec
 from msgspec import structs
 
+from lightsched.event.members import plain_members
 from lightsched.event.status import FINAL, Outcome, Status
 
 
+@plain_members
 class Phase(IntEnum):
     """What an unfinished run is waiting for."""
 

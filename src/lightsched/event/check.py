@@ -76,10 +76,11 @@ def is_plain(event: Event) -> bool:
 
 
 def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> None:
-    _check_name("id", event.id, problems)
-    if event.key != event.id:
+    id_ = event.id
+    _check_name("id", id_, problems)
+    if event.key != id_:
         _check_name("key", event.key, problems)
-    if event.id.startswith(AUTO) and not trusted_id and event.op is Op.SCHEDULE:
+    if not trusted_id and id_.startswith(AUTO) and event.op is Op.SCHEDULE:
         problems.append(Problem("id", f"the prefix `{AUTO}` is reserved for ids that lightsched assigns: use another"))
     if event.tenant != "default" and not TENANT.fullmatch(event.tenant):
         problems.append(
@@ -214,7 +215,8 @@ def _check_content(event: Event, limits: Limits, problems: list[Problem]) -> Non
 
 
 def _check_payload(event: Event, limits: Limits, problems: list[Problem]) -> None:
-    if event.payload is not UNSET and (size := len(memoryview(event.payload))) > limits.payload:
+    payload = event.payload
+    if payload is not UNSET and (size := len(memoryview(payload))) > limits.payload:
         problems.append(_too_large("payload", size, limits))
 
 

@@ -7,6 +7,7 @@ ls_every` is present: the fields are in `ls_…` headers and the value is the pa
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
@@ -39,6 +40,7 @@ of what was asked under that name.
 MOST_HOPS = 8
 """Nodes that disagree about where an event lives would send its commands around for ever."""
 _MOST_DIGITS = 9
+_MOST_WHO = 800  # bytes
 _ONCE_BYTES = 16
 _FINGERPRINT_BYTES = 12
 _MODE_HEADERS = frozenset({"ls_op", "ls_at", "ls_in", "ls_cron", "ls_every"})
@@ -60,6 +62,7 @@ class Command(msgspec.Struct, gc=False):
 
     op: Op
     identity: Identity
+    names: tuple[str, str, str]  # its parts: tenant, key, id
     event: Event
     appended_ms: int
     topic: str
@@ -120,16 +123,19 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
     hops = _hops(headers) if HOPS in headers else 0
     if where != appended.partition and hops >= MOST_HOPS:
         raise invalid("key", f"was forwarded {hops} times and is still not home: give all nodes the same tenants")
+    who = headers.get(WHO) if headers else None
+    names = event.tenant, event.key, event.id
     return Command(
         event.op,
-        identity(event.tenant, event.key, event.id),
+        identity(*names),
+        names,
         event,
         appended.timestamp_ms,
         appended.topic,
         appended.offset,
         where,
         record,
-        headers.get(WHO, b"").decode(errors="replace")[:200] if headers else "",
+        _who(who[:_MOST_WHO]) if who else "",
         event.reason,
         hops,
         headers.get(ONCE, b"")[:_ONCE_BYTES] if headers else b"",
@@ -158,6 +164,11 @@ def _checked(appended: Appended, headers: Mapping[str, bytes], limits: Limits, t
         fill_in(tenant, event)
     check(event, limits, appended.timestamp_ms, trusted_id=assigned)
     return event
+
+
+@lru_cache
+def _who(name: bytes) -> str:
+    return name.decode(errors="replace")[:200]
 
 
 def _hops(headers: Mapping[str, bytes]) -> int:
@@ -216,14 +227,21 @@ def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
     if event.in_ is not None:
         event.at = appended_ms + parse_duration(event.in_)
         event.in_ = None
-    event.op = Op.SCHEDULE
-    event.id = event.key = event.reason = ""
-    event.tenant = "default"
-    event.on_conflict = "replace"
-    event.if_revision = None
-    if event.type == _PLAIN.type:  # the encoder leaves out what *is* the default, not what equals it
+    event.id = event.key = ""
+    # The encoder leaves out what *is* the default, not what equals it. Looking costs less than setting.
+    if event.op is not _PLAIN.op:
+        event.op = _PLAIN.op
+    if event.reason is not _PLAIN.reason:
+        event.reason = _PLAIN.reason
+    if event.tenant is not _PLAIN.tenant:
+        event.tenant = _PLAIN.tenant
+    if event.on_conflict is not _PLAIN.on_conflict:
+        event.on_conflict = _PLAIN.on_conflict
+    if event.if_revision is not None:
+        event.if_revision = None
+    if event.type is not _PLAIN.type and event.type == _PLAIN.type:
         event.type = _PLAIN.type
-    if event.look_back == _PLAIN.look_back:
+    if event.look_back is not _PLAIN.look_back and event.look_back == _PLAIN.look_back:
         event.look_back = _PLAIN.look_back
     definition = encoder.encode(event)
     return definition, sha256(definition).digest()[:_FINGERPRINT_BYTES]

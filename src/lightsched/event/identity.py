@@ -5,9 +5,12 @@ due index and the key of every dictionary of a step, so it is built once and nev
 may hold a control character, which makes NUL a safe separator and the byte order the order of the lists.
 """
 
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
-Identity = NewType("Identity", bytes)
+if TYPE_CHECKING:
+    Identity = NewType("Identity", bytes)
+else:
+    Identity = bytes  # what a NewType calls in order to do nothing takes longer than making an identity
 
 SEPARATOR = "\0"
 

@@ -19,10 +19,7 @@ _FIRST, _BITS = 2, 62
 
 def marks_of(event: Event) -> int:
     """What is marked of an event."""
-    marks = _KNOWN | _type(event.type)
-    for label in event.labels.items():
-        marks |= _label(*label)
-    return marks
+    return wanted_marks(event.type, event.labels.items() if event.labels else ())
 
 
 def wanted_marks(type: str | None, labels: Iterable[tuple[str, str]]) -> int:

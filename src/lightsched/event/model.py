@@ -10,7 +10,10 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from lightsched.event.members import plain_members
 
+
+@plain_members
 class Op(StrEnum):
     """What is asked of an event."""
 

@@ -8,11 +8,13 @@ from msgspec import UNSET, Raw, UnsetType, structs
 from lightsched.event.delivery import DeliveryName, parse_delivery_id
 from lightsched.event.errors import invalid
 from lightsched.event.limits import Limits
+from lightsched.event.members import plain_members
 from lightsched.event.nesting import check_nesting
 from lightsched.event.words import refused
 from lightsched.timing import TimingError, parse_duration
 
 
+@plain_members
 class ReportStatus(StrEnum):
     """What an executor may say."""
 

@@ -7,7 +7,10 @@ NOT_STARTED between runs. docs/status.md, the tests and the dashboard are drawn 
 
 from enum import StrEnum
 
+from lightsched.event.members import plain_members
 
+
+@plain_members
 class Status(StrEnum):
     """Where an event or a run stands."""
 
@@ -22,6 +25,7 @@ class Status(StrEnum):
     EXPIRED = "EXPIRED"
 
 
+@plain_members
 class Signal(StrEnum):
     """What happens to an event or a run."""
 
@@ -39,6 +43,7 @@ class Signal(StrEnum):
     REPLACED = "replaced"  # a new revision, or the same identity scheduled again
 
 
+@plain_members
 class Outcome(StrEnum):
     """The one definite answer to a command."""
 

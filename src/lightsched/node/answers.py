@@ -1,15 +1,19 @@
 """Who waits for which outcome? A batch of commands lies at consecutive offsets; its answers come in that order."""
 
 import asyncio
+from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 
 from lightsched.engine.step import Answer
 from lightsched.errors import LightschedError
 
 _Place = tuple[str, int]
 """Topic and partition."""
+_topic, _offset = attrgetter("topic"), attrgetter("offset")
 
 
 class NotAnswered(LightschedError):
@@ -18,6 +22,7 @@ class NotAnswered(LightschedError):
 
 class _Batch:
     def __init__(self, first: int, count: int) -> None:
+        self.first = first
         self.end = first + count
         self.answers: list[Answer] = []
         self.count = count
@@ -66,23 +71,30 @@ class Answers:
         return batch.done
 
     def resolve(self, partition: int, answers: Iterable[Answer]) -> None:
-        """Hand out what a step has answered."""
-        for answer in answers:
-            place = answer.topic, partition
-            waiting = self._waiting[place]
-            if self._appending.get(place):
-                self._early[place].append(answer)
-            while waiting and waiting[0].end <= answer.offset:
-                passed = waiting.popleft().done
-                if not passed.done():
-                    passed.set_exception(NotAnswered())
-            if waiting and waiting[0].end - waiting[0].count <= answer.offset:
-                batch = waiting[0]
-                batch.answers.append(answer)
-                if len(batch.answers) == batch.count:
-                    waiting.popleft()
-                    if not batch.done.done():
-                        batch.done.set_result(batch.answers)
+        """Hand out what a step has answered: of each topic in the order of its offsets."""
+        for topic, some in groupby(answers, _topic):
+            self._hand_out((topic, partition), list(some))
+
+    def _hand_out(self, place: _Place, answers: list[Answer]) -> None:
+        waiting = self._waiting[place]
+        if self._appending.get(place):
+            self._early[place].extend(answers)
+        at = 0
+        while waiting and at < len(answers):
+            batch = waiting[0]
+            start = bisect_left(answers, batch.first, at, key=_offset)
+            at = bisect_left(answers, batch.end, start, key=_offset)
+            batch.answers += answers[start:at]
+            whole = len(batch.answers) == batch.count
+            if not whole and at == len(answers):
+                return  # the rest of it comes with the next step
+            waiting.popleft()
+            if batch.done.done():
+                continue
+            if whole:
+                batch.done.set_result(batch.answers)
+            else:
+                batch.done.set_exception(NotAnswered())
 
     def fail(self, partition: int, error: Exception) -> None:
         """The worker is gone: what its commands came to is not known here."""

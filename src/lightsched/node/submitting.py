@@ -80,6 +80,8 @@ class Submitting:
         self, placed: Sequence[tuple[int, Record]], send: Callable[[int, list[Record]], Awaitable[list[T]]]
     ) -> list[T | LightschedError]:
         """Send records by partition; what came of each, in their order."""
+        if len({partition for partition, _ in placed}) == 1:
+            return await _or_error(send(placed[0][0], [record for _, record in placed]), len(placed))
         by_partition: dict[int, list[int]] = {}
         for index, (partition, _) in enumerate(placed):
             by_partition.setdefault(partition, []).append(index)
@@ -87,8 +89,6 @@ class Submitting:
             _or_error(send(partition, [placed[index][1] for index in indexes]), len(indexes))
             for partition, indexes in by_partition.items()
         ]
-        if len(sending) == 1:
-            return await sending[0]
         found = await asyncio.gather(*sending)
         by_index: dict[int, T | LightschedError] = {}
         for indexes, some in zip(by_partition.values(), found, strict=True):

@@ -64,13 +64,11 @@ class Counts:
         pending = in_flight = waiting = 0
         if before is not None:
             pending -= before.status not in FINAL
-        if after is not None:
-            pending += after.status not in FINAL
-        if before is not None and before.runs:
             for run in before.runs:
                 in_flight -= run.phase is Phase.DELIVERED
                 waiting -= run.phase is Phase.WAITING
-        if after is not None and after.runs:
+        if after is not None:
+            pending += after.status not in FINAL
             for run in after.runs:
                 in_flight += run.phase is Phase.DELIVERED
                 waiting += run.phase is Phase.WAITING

@@ -99,10 +99,12 @@ class Store(Reading):
 
     def apply(self, batch: WriteBatch, step: Step, changes: Sequence[Change] | None = None) -> None:
         """Put a step into a batch, to be written at once. `changes`: its own, if they are already made."""
-        self._put(batch, self.changes(step) if changes is None else changes)
+        if changes is None:
+            changes = self.changes(step)
+        self._put(batch, changes)
         if step.runs:
             self.finished.index(batch, {run_key(self.partition, *key): run for key, run in step.runs.items()})
-        self._index(batch, step.before, step.states)
+        self._index(batch, step.before, step.states, changes)
         self._settle(batch, step.meta)
 
     def restore(self, batch: WriteBatch, changes: Sequence[Change]) -> None:
@@ -121,7 +123,7 @@ class Store(Reading):
         before = dict(zip(names, self._read_states(names), strict=True))
         self._put(batch, changes)
         self.finished.index(batch, runs)
-        self._index(batch, before, after)
+        self._index(batch, before, after, changes)
         self._settle(batch, meta)
 
     def _put(self, batch: WriteBatch, changes: Sequence[Change]) -> None:
@@ -133,10 +135,16 @@ class Store(Reading):
                 put(key, value, handles[family])
 
     def _index(
-        self, batch: WriteBatch, earlier: Mapping[Identity, State | None], states: Mapping[Identity, State | None]
+        self,
+        batch: WriteBatch,
+        earlier: Mapping[Identity, State | None],
+        states: Mapping[Identity, State | None],
+        changes: Sequence[Change],
     ) -> None:
         """What follows from states that change: the entries that they add or leave out, and the counts."""
         partition, ids, count = self.partition, self._handle[IDS], self._counts.change
+        cut = len(self._prefix)
+        encoded = {key[cut:]: value for family, key, value in changes if family == STATES and value is not None}
         for name, after in states.items():
             before = earlier.get(name)
             if before is None and after is None:
@@ -150,7 +158,7 @@ class Store(Reading):
                 elif found is not None:
                     batch.delete(found, ids)
             if old or new:
-                self._move(batch, name, old, new, after)
+                self._move(batch, name, old, new, after, encoded.get(name, b""))
             count(name, before, after)
 
     def _settle(self, batch: WriteBatch, meta: Meta) -> None:
@@ -169,7 +177,9 @@ class Store(Reading):
         """What was kept for the log."""
         return self._family[META].get(self._prefix + _LOG + name)
 
-    def _move(self, batch: WriteBatch, name: Identity, old: Entries, new: Entries, state: State | None) -> None:
+    def _move(  # noqa: PLR0917 -- an event, what it was and what it is
+        self, batch: WriteBatch, name: Identity, old: Entries, new: Entries, state: State | None, encoded: bytes
+    ) -> None:
         """Take an event from its old entries to its new ones; those that stay in `due` hold its new state."""
         stay = set(old).intersection(new) if len(old) > 1 else old if old == new else ()
         for entry in old:
@@ -186,7 +196,7 @@ class Store(Reading):
             family, key = entry
             if family is DUE:
                 assert state is not None
-                batch.put(key, values.due_value(name, state), self._handle[family])
+                batch.put(key, values.due_value(name, state, encoded), self._handle[family])
                 if entry not in stay:
                     self._heads.due[key[2]].put(key)
                     if self._forecast.active:
@@ -237,7 +247,7 @@ class Store(Reading):
             for name, state in some:
                 if (found := id_key(self.partition, name)) is not None:
                     batch.put(found, b"", self._handle[IDS])
-                self._move(batch, name, _NO_ENTRIES, entries(self.partition, name, state), state)
+                self._move(batch, name, _NO_ENTRIES, entries(self.partition, name, state), state, values.encode(state))
                 self._counts.change(name, None, state)
             self._settle_cursors(batch)
             self._rocks.write(batch)

@@ -5,6 +5,8 @@ unfinished runs, each of which may have an entry, it holds the identity alone, a
 identity begins as an array does, because that would not be UTF-8.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from lightsched.engine.state import FinishedRun, State
@@ -20,9 +22,15 @@ decode_meta = msgspec.msgpack.Decoder(Meta).decode
 _decode_due = msgspec.msgpack.Decoder(tuple[Identity, State]).decode
 
 
-def due_value(identity: Identity, state: State) -> bytes:
-    """The value of an entry of `due`."""
-    return identity if state.runs else encode((identity, state))
+def due_value(identity: Identity, state: State, encoded: bytes) -> bytes:
+    """The value of an entry of `due`; the state is there twice, and is encoded once."""
+    return identity if state.runs else _pair_with(len(identity)) + identity + encoded
+
+
+@lru_cache
+def _pair_with(size: int) -> bytes:
+    """How an array of two begins whose first has so many bytes."""
+    return encode((bytes(size), None))[: -size - 1]
 
 
 def parse_due_value(value: bytes) -> tuple[Identity, State | None]:

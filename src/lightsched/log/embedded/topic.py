@@ -81,10 +81,10 @@ class TopicPartition:
 
     def hold(self, records: Sequence[Record], timestamp_ms: int) -> bool:
         """Take records for the worker that are not to be written. False: there is no room for them."""
-        size = sum(map(_size, records))
+        size = _size_of(records)
         if len(self._recent) + len(records) > MAX_RECENT or self._recent_bytes + size > MAX_RECENT_BYTES:
             return False
-        self._held.extend((timestamp_ms, record) for record in records)
+        self._held.extend([(timestamp_ms, record) for record in records])
         self._add(records, timestamp_ms)
         return True
 
@@ -125,7 +125,7 @@ class TopicPartition:
         staged, self._staged = self._staged, []
         if self._dropped is not None:
             (self.first, self._floor), self._dropped = self._dropped, None
-            while self._held and self.stored < self.first:
+            for _ in range(min(self.first - self.stored, len(self._held))):
                 self._held.popleft()
         if staged:
             self._held.clear()
@@ -149,11 +149,15 @@ class TopicPartition:
         recent = self._recent
         if recent and recent[0].offset <= offset:
             while recent and recent[0].offset < offset:
-                self._forget(recent.popleft())
-            taken = _no_more_than(MOST_BYTES, islice(recent, limit))
-            for appended in taken:
+                self._recent_bytes -= _size(recent.popleft().record)
+            taken = list(islice(recent, limit))
+            size = _size_of([appended.record for appended in taken])
+            if size > MOST_BYTES:
+                taken = _no_more_than(MOST_BYTES, taken)
+                size = _size_of([appended.record for appended in taken])
+            self._recent_bytes -= size
+            for _ in taken:
                 recent.popleft()
-                self._forget(appended)
             return taken
         upto = min(offset + limit, recent[0].offset if recent else self.end)
         return _no_more_than(MOST_BYTES, self._stored(offset, upto))
@@ -185,15 +189,13 @@ class TopicPartition:
     def _remember(self, records: Sequence[Record], timestamp_ms: int) -> None:
         """Keep them for the worker, if there is room."""
         recent, topic, number = self._recent, self.topic, self.number
-        for offset, record in enumerate(records, self.end):
-            recent.append(Appended(topic, number, offset, timestamp_ms, record))
-            self._recent_bytes += _size(record)
+        recent.extend(
+            [Appended(topic, number, offset, timestamp_ms, record) for offset, record in enumerate(records, self.end)]
+        )
+        self._recent_bytes += _size_of(records)
         if len(recent) > MAX_RECENT or self._recent_bytes > MAX_RECENT_BYTES:
             recent.clear()
             self._recent_bytes = 0
-
-    def _forget(self, appended: Appended) -> None:
-        self._recent_bytes -= _size(appended.record)
 
     def _stored(self, start: int, end: int) -> Iterator[Appended]:
         if start >= end:
@@ -244,6 +246,11 @@ def _no_more_than(size: int, records: Iterable[Appended]) -> list[Appended]:
 
 def _size(record: Record) -> int:
     return 200 + (len(record.value) if record.value else 0)
+
+
+def _size_of(records: Sequence[Record]) -> int:
+    """Of all of them."""
+    return 200 * len(records) + sum([len(record.value) for record in records if record.value])
 
 
 def _end_of(place: bytes) -> bytes:
