@@ -67,6 +67,7 @@ class Metrics:
         self.http_turned_away = self._counter("http_turned_away", "Connections given up, by reason", "reason")
         self.fired = 0  # deliveries, whatever topics they went to
         self._clock_errors_seen: dict[int, int] = {}
+        self._standing: dict[int, tuple[Gauge, ...]] = {}  # how each partition stands; looked up, they cost 5 µs a step
         self._tenants: set[bytes] = set()
 
     def _counter(self, name: str, help_: str, *labels: str) -> Counter:
@@ -98,6 +99,7 @@ class Metrics:
     def left(self, partition: int, node: str) -> None:
         """A partition is no longer this node's, or has to be taken again: how it stands is the next owner's to say."""
         self.owner.labels(partition, node).set(0)
+        self._standing.pop(partition, None)
         for gauge in (
             *(self.pending, self.in_flight, self.input_lag),
             *(self.difference, self.restore_seconds, self.standbys),
@@ -125,12 +127,16 @@ class Metrics:
 
     def look(self, worked: Partition, guard: ClockGuard) -> None:
         """Take in how a partition stands, also when it had nothing to do."""
-        partition = worked.number
-        self.input_lag.labels(partition).set(worked.lag)
-        self.in_flight.labels(partition).set(worked.store.in_flight_runs)
-        totals = worked.store.meta.totals
-        self.pending.labels(partition).set(totals.pending)
-        self.difference.labels(partition).set(totals.difference)
+        partition, totals = worked.number, worked.store.meta.totals
+        standing = self._standing.get(partition)
+        if standing is None:
+            gauges = self.input_lag, self.in_flight, self.pending, self.difference
+            standing = self._standing[partition] = tuple(gauge.labels(partition) for gauge in gauges)
+        lag, in_flight, pending, difference = standing
+        lag.set(worked.lag)
+        in_flight.set(worked.store.in_flight_runs)
+        pending.set(totals.pending)
+        difference.set(totals.difference)
         self.clock_skew.set(guard.skew_ms / 1000)
         fresh = guard.errors - self._clock_errors_seen.get(partition, 0)
         if fresh:
