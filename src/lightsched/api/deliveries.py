@@ -31,7 +31,7 @@ from lightsched.api.turns import Turns
 from lightsched.event.record import Appended
 from lightsched.event.topics import KAFKAS_OWN, NAME
 from lightsched.event.words import refused
-from lightsched.timing import TimingError, parse_duration
+from lightsched.timing import TimingError, parse_delay
 
 router = APIRouter(prefix=BASE + "/deliveries/{topic}", tags=["deliveries"])
 
@@ -206,10 +206,8 @@ def _name(field: str, text: str) -> str:
 
 
 def _wait_s(text: str) -> float:
-    if text in {"0", "0s", "0ms"}:
-        return 0.0
     try:
-        wait_ms = parse_duration(text)
+        wait_ms = 0 if text == "0" else parse_delay(text)
     except TimingError as error:
         raise invalid_field("wait", str(error)) from None
     if wait_ms > LONGEST_WAIT_MS:

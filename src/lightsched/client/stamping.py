@@ -15,7 +15,7 @@ from lightsched.event.check import AUTO, MAX_NAME, check
 from lightsched.event.command import decode
 from lightsched.event.limits import DEFAULT_LIMITS, Limits
 from lightsched.event.model import Op
-from lightsched.timing import parse_duration
+from lightsched.timing import parse_delay
 from lightsched.timing.limits import FIRST_MS, LAST_MS
 
 _ID_DIGITS = 16
@@ -108,7 +108,7 @@ class Stamp:
             fields["tenant"] = tenant
         if event.in_ is not None and event.op == "schedule":
             del fields["in"]
-            fields["at"] = self._now_ms + parse_duration(event.in_)
+            fields["at"] = self._now_ms + parse_delay(event.in_)
             if not event.id:  # the same file, dropped again later, would mean another time
                 fields.setdefault("on_conflict", "keep")
         return _encode(fields)

@@ -22,7 +22,7 @@ from lightsched.event.model import Event, Op, encoder
 from lightsched.event.record import Record
 from lightsched.event.schedule import first_due, next_due, plan_of
 from lightsched.event.status import FINAL, Outcome, Signal, Status
-from lightsched.timing import parse_duration
+from lightsched.timing import parse_delay
 
 _HEADER_BYTES = 800  # of a name of 200 characters; what is longer is not read
 
@@ -45,7 +45,7 @@ def forward(draft: Draft, command: Command) -> None:
     """
     event = command.event
     if event.in_ is not None and event.op is Op.SCHEDULE:
-        event.at = command.appended_ms + parse_duration(event.in_)
+        event.at = command.appended_ms + parse_delay(event.in_)
         event.in_ = None
     headers = (
         (ASSIGNED, b"1"),

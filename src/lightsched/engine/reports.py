@@ -24,7 +24,7 @@ from lightsched.event.record import Appended, Record
 from lightsched.event.report import Report, ReportStatus, decode_report
 from lightsched.event.status import Outcome, Signal
 from lightsched.event.tenant import home, key_of
-from lightsched.timing import parse_duration
+from lightsched.timing import parse_delay
 
 SIGNALS = {
     ReportStatus.CLAIMED: Signal.CLAIMED,
@@ -130,7 +130,7 @@ def _changed(draft: Draft, report: Report, name: DeliveryName, state: State, run
     signal = SIGNALS[report.status]
     executor, error = report.executor[:200], report.error[: limits.error]
     if signal is Signal.FAILED:
-        retry_in_ms = None if report.retry_in is None else parse_duration(report.retry_in)
+        retry_in_ms = None if report.retry_in is None else parse_delay(report.retry_in)
         return fail(
             draft, name.identity, state, run, error=error or "it failed", executor=executor, retry_in_ms=retry_in_ms
         )

@@ -17,7 +17,7 @@ from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op
 from lightsched.event.schedule import backoff_of, window_of
 from lightsched.event.topics import KAFKAS_OWN, NAME
-from lightsched.timing import Cron, TimingError, parse_duration, parse_instant, zone
+from lightsched.timing import Cron, TimingError, parse_delay, parse_duration, parse_instant, zone
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,7 +115,7 @@ def _check_schedule(event: Event, limits: Limits, appended_ms: int, problems: li
     if event.at is not None:
         _check_at(event, limits, appended_ms, problems)
     if event.in_ is not None:
-        in_ms = _try(problems, "in", parse_duration, event.in_)
+        in_ms = _try(problems, "in", parse_delay, event.in_)
         if in_ms is not None:
             _check_horizon("in", appended_ms + in_ms, limits, appended_ms, problems)
     if event.cron is not None and not any(p.field == "timezone" for p in problems):

@@ -22,7 +22,7 @@ from lightsched.event.nesting import check_nesting
 from lightsched.event.record import Appended, Checked, Record
 from lightsched.event.tenant import DEFAULT_TENANT, Tenant, fill_in, home, key_of
 from lightsched.event.words import refused
-from lightsched.timing import parse_duration
+from lightsched.timing import parse_delay
 
 ASSIGNED = "ls_assigned"
 """Header of a record whose id lightsched itself has assigned: a forwarded command, a follow-up event (`1`: it has
@@ -225,7 +225,7 @@ def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:
     identity, the command, what to do about a conflict) is left out of both.
     """
     if event.in_ is not None:
-        event.at = appended_ms + parse_duration(event.in_)
+        event.at = appended_ms + parse_delay(event.in_)
         event.in_ = None
     event.id = event.key = ""
     # The encoder leaves out what *is* the default, not what equals it. Looking costs less than setting.

@@ -11,7 +11,7 @@ from lightsched.event.limits import Limits
 from lightsched.event.members import plain_members
 from lightsched.event.nesting import check_nesting
 from lightsched.event.words import refused
-from lightsched.timing import TimingError, parse_duration
+from lightsched.timing import TimingError, parse_delay
 
 
 @plain_members
@@ -69,7 +69,7 @@ def decode_report(data: bytes | None, limits: Limits) -> tuple[Report, DeliveryN
         raise invalid("delivery", "is no delivery's id: send the `ce_id` of the delivery as it came")
     if report.retry_in is not None:
         try:
-            parse_duration(report.retry_in)
+            parse_delay(report.retry_in)
         except TimingError as error:
             raise invalid("retry_in", str(error)) from None
     return report, name

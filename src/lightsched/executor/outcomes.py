@@ -11,7 +11,7 @@ from lightsched.event.limits import DEFAULT_LIMITS
 from lightsched.event.report import Report, ReportStatus
 from lightsched.executor.replies import REPLY_TO, replies
 from lightsched.executor.taken import Taken
-from lightsched.timing import TimingError, parse_duration
+from lightsched.timing import parse_delay
 
 _SUCCESS = ReportStatus.SUCCESS
 _MOST_RESULT = DEFAULT_LIMITS.result
@@ -27,7 +27,7 @@ class Retry(Exception):
         super().__init__(why)
         self.in_ = None if in_ is None else str(plain(in_))
         if self.in_ is not None:
-            parse_duration(self.in_)  # what makes no sense is said where it stands
+            parse_delay(self.in_)  # what makes no sense is said where it stands
 
 
 class Fatal(Exception):
@@ -128,13 +128,7 @@ def _said_by(error: BaseException) -> str:
 
 def duration_s(duration: Duration) -> float:
     """In seconds. `0s` is none."""
-    text = str(plain(duration))
-    try:
-        return parse_duration(text) / 1000
-    except TimingError:
-        if text.rstrip("ms") == "0":
-            return 0.0
-        raise
+    return parse_delay(str(plain(duration))) / 1000
 
 
 def _as_plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from lightsched.timing.at import At
 from lightsched.timing.backoff import Backoff
 from lightsched.timing.catch_up import CatchUpPolicy, CaughtUp, catch_up
 from lightsched.timing.cron import Cron
-from lightsched.timing.duration import format_compact, format_duration, parse_duration
+from lightsched.timing.duration import format_compact, format_duration, parse_delay, parse_duration
 from lightsched.timing.errors import TimingError
 from lightsched.timing.every import Every
 from lightsched.timing.instant import format_local, format_utc, parse_instant
@@ -42,6 +42,7 @@ __all__ = [
     "format_local",
     "format_utc",
     "offset",
+    "parse_delay",
     "parse_duration",
     "parse_instant",
     "preview",

@@ -7,11 +7,11 @@ same seed and attempt, and never beyond the maximum.
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lightsched.timing.duration import format_compact, parse_duration
+from lightsched.timing.duration import format_compact, parse_delay, parse_duration
 from lightsched.timing.errors import TimingError, shown
 from lightsched.timing.jitter import spread
 from lightsched.timing.limits import HOUR_MS, MINUTE_MS
@@ -49,7 +49,7 @@ class Backoff:
         if attempt >= self.attempts:
             return None
         delay_ms = self.delays_ms[attempt - 1] if self.delays_ms else self._grown(attempt - 1)
-        if not self.jitter:
+        if not self.jitter or not delay_ms:
             return delay_ms
         lowest, highest = delay_ms * (1 - self.jitter), delay_ms * (1 + self.jitter)
         if not self.delays_ms:
@@ -57,7 +57,9 @@ class Backoff:
         return max(1, round(lowest + (highest - lowest) * (spread(f"{seed}#{attempt}") / _BITS)))
 
     def _grown(self, times: int) -> int:
-        # In logarithms, since a factor of 1e300 to the power of 999 is no float.
+        # In logarithms, since a factor of 1e300 to the power of 999 is no float; none at all does not grow.
+        if not self.delay_ms:
+            return 0
         if times * math.log(self.factor) >= math.log(self.max_ms / self.delay_ms):
             return self.max_ms
         return min(self.max_ms, round(self.delay_ms * self.factor**times))
@@ -77,14 +79,14 @@ def _parse(  # noqa: PLR0917 -- the cache wants them in one order
         _only_delays(attempts=attempts, delay=delay, factor=factor, max=max_)
         if not 1 <= len(delays) < MOST_ATTEMPTS:
             raise TimingError(f"retry 'delays' has {len(delays)} entries: write 1 to {MOST_ATTEMPTS - 1} of them")
-        listed = tuple(_duration("delays", text) for text in delays)
+        listed = tuple(_read("delays", text, parse_delay) for text in delays)
         return Backoff(attempts=len(listed) + 1, jitter=spread_by, delays_ms=listed)
     if attempts is None:
         raise TimingError("retry says neither 'attempts' nor 'delays': write for example attempts 5")
     if type(attempts) is not int or not 1 <= attempts <= MOST_ATTEMPTS:
         raise TimingError(f"retry 'attempts' is {shown(attempts)}: write a whole number from 1 to {MOST_ATTEMPTS:,}")
-    delay_ms = MINUTE_MS if delay is None else _duration("delay", delay)
-    max_ms = max(HOUR_MS, delay_ms) if max_ is None else _duration("max", max_)
+    delay_ms = MINUTE_MS if delay is None else _read("delay", delay, parse_delay)
+    max_ms = max(HOUR_MS, delay_ms) if max_ is None else _read("max", max_, parse_duration)
     if delay_ms > max_ms:
         raise TimingError(
             f"retry 'delay' ({format_compact(delay_ms)}) is longer than 'max' ({format_compact(max_ms)}): "
@@ -100,9 +102,9 @@ def _only_delays(**others: object) -> None:
         raise TimingError(f"retry has 'delays' and {', '.join(given)}: the list already says how often and how long")
 
 
-def _duration(field: str, text: str) -> int:
+def _read(field: str, text: str, parse: Callable[[str], int]) -> int:
     try:
-        return parse_duration(text)
+        return parse(text)
     except TimingError as error:
         raise TimingError(f"retry '{field}': {error}") from None
 

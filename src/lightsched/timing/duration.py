@@ -34,6 +34,14 @@ _ISO = re.compile(
 @lru_cache(maxsize=4096)
 def parse_duration(text: str) -> int:
     """Milliseconds, at least 1."""
+    if duration_ms := parse_delay(text):
+        return duration_ms
+    raise TimingError(f"the duration {shown(text)} is zero: it must be at least 1ms")
+
+
+@lru_cache(maxsize=4096)
+def parse_delay(text: str) -> int:
+    """Milliseconds until something happens; none means at once."""
     if not text:
         raise TimingError(f"{shown(text)} is not a duration: {_HOW}")
     if len(text) > 60:
@@ -41,8 +49,6 @@ def parse_duration(text: str) -> int:
     if text[0] == "-":
         raise TimingError(f"the duration {shown(text)} is negative: {_HOW}")
     duration_ms = _iso(text) if text[0] == "P" else _short(text)
-    if duration_ms <= 0:
-        raise TimingError(f"the duration {shown(text)} is zero: it must be at least 1ms")
     if duration_ms > LONGEST_MS:
         raise TimingError(f"the duration {shown(text)} is too long: at most 100y")
     return duration_ms

@@ -57,6 +57,13 @@ def test_the_report_may_say_when_to_try_again(scheduler):
     assert scheduler.advance("1h").times("e") == ["10:10", "10:10:42"]
 
 
+def test_without_a_delay_the_next_attempt_comes_at_once(scheduler):
+    scheduler.post(ONCE | {"in": "0s", "retry": {"attempts": 3, "delay": "0s"}})
+    scheduler.report("RETRIABLE_FAILURE")
+    scheduler.report("RETRIABLE_FAILURE", retry_in="0s")
+    assert scheduler.times("e") == ["10:00"] * 3
+
+
 def test_the_report_cannot_ask_for_more_attempts_than_there_are(scheduler):
     scheduler.post(ONCE | {"track": True})
     scheduler.at("10:10").report("RETRIABLE_FAILURE", retry_in="42s")

@@ -63,7 +63,7 @@ def test_jitter_differs_between_events_and_between_attempts():
 @given(
     st.integers(1, 1000),
     st.floats(1, 1.7e308),
-    st.integers(1, 10**12).map(lambda delay_ms: f"{delay_ms}ms"),
+    st.integers(0, 10**12).map(lambda delay_ms: f"{delay_ms}ms"),
     st.integers(1, 2000),
 )
 def test_no_factor_and_no_attempt_overflow(attempts, factor, delay, attempt):
@@ -81,7 +81,7 @@ def test_no_factor_and_no_attempt_overflow(attempts, factor, delay, attempt):
         ({"attempts": 1001}, "from 1 to 1,000"),
         ({"attempts": True}, "from 1 to 1,000"),
         ({"attempts": 2.0}, "from 1 to 1,000"),
-        ({"attempts": 5, "delay": "0s"}, "retry 'delay': the duration '0s' is zero"),
+        ({"attempts": 5, "max": "0s"}, "retry 'max': the duration '0s' is zero"),
         ({"attempts": 5, "max": "x"}, "retry 'max': 'x' is not a duration"),
         ({"attempts": 5, "delay": "2h", "max": "1h"}, "'delay' .2h. is longer than 'max' .1h."),
         ({"attempts": 5, "factor": 0.5}, "'factor' is '0.5': write a number of 1 or more"),
@@ -102,6 +102,11 @@ def test_a_wrong_backoff_is_refused_with_the_remedy(arguments, says):
     Backoff.parse(attempts=1)  # must not be what True finds in the cache
     with pytest.raises(TimingError, match=says):
         Backoff.parse(**arguments)
+
+
+def test_another_attempt_may_follow_at_once():
+    assert Backoff.parse(attempts=3, delay="0s", jitter=0.5).delay_after(2, "seed") == 0
+    assert Backoff.parse(delays=["0s", "1m"]).delay_after(1, "seed") == 0
 
 
 def test_a_factor_that_is_too_large_for_a_float_is_refused():
