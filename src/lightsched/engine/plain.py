@@ -25,7 +25,6 @@ def is_plain(state: State, event: Event) -> bool:
         and not state.runs
         and state.oldest_run_ms is None
         and state.status is _NOT_STARTED
-        and not state.heard
     )
 
 
@@ -81,7 +80,7 @@ def fire_plain(draft: Draft, name: Identity, state: State, event: Event) -> bool
         state.trail,
         state.last_status,
         True,
-        (),
+        state.heard,
         state.size,
         state.marks,
     )

@@ -9,6 +9,7 @@ from lightsched.engine import firing
 from lightsched.engine.engine import Engine
 from lightsched.engine.state import told_run
 from lightsched.event import check
+from lightsched.event.command import ONCE
 from lightsched.event.model import Event
 from lightsched.event.tenant import Tenant
 from tests.unit.engine.scheduler import Scheduler
@@ -70,10 +71,11 @@ def scheduler():
     )
 
 
-@given(COMMANDS, st.integers(0, 7_200_000))
-def test_every_step_is_the_same_with_and_without_the_short_way(commands, later_ms):
+@given(COMMANDS, st.booleans(), st.integers(0, 7_200_000))
+def test_every_step_is_the_same_with_and_without_the_short_way(commands, named, later_ms):
     short, long = scheduler(), scheduler()
-    commands = [short.command(command) for command in commands]
+    names = [((ONCE, b"%016d" % n),) if named else () for n in range(len(commands))]
+    commands = [short.command(command, headers=name) for command, name in zip(commands, names, strict=True)]
     for inputs, now_ms in [(commands, NOW), ([], NOW), *[([], NOW + later_ms)] * 4]:
         taken = short.engine.step(short.view, inputs, now_ms)
         is_plain, firing.is_plain = firing.is_plain, lambda state, event: False
@@ -91,12 +93,13 @@ def test_every_step_is_the_same_with_and_without_the_short_way(commands, later_m
         long.view.apply(expected)
 
 
-def test_a_plain_one_shot_does_take_the_short_way(monkeypatch):
+@pytest.mark.parametrize("headers", [(), ((ONCE, bytes(16)),)], ids=["without a name", "with a name"])
+def test_a_plain_one_shot_does_take_the_short_way(monkeypatch, headers):
     taken = []
     fire_plain = firing.fire_plain
     monkeypatch.setattr(firing, "fire_plain", lambda *args: taken.append(args[1]) or fire_plain(*args))
     plain = scheduler()
-    plain.post({"id": "a", "in": "1m", "payload": 1}, {"id": "b", "in": "1m", "track": True})
+    plain.post({"id": "a", "in": "1m", "payload": 1}, {"id": "b", "in": "1m", "track": True}, headers=headers)
     plain.advance("1m")
     assert set(taken) == {plain.name("a")}
 
