@@ -101,7 +101,7 @@ bench-executors: setup ## measure what an executor does on Kafka, beside bare ai
 bench-restarts: setup ## time restarts, rebuilds, a rolling restart and a takeover on Kafka
 	$(BIN)/python -m benchmarks.kafka.restarts $(ARGS)
 
-schema: setup ## write docs/schema/*.json from the model
+schema: setup ## write docs/schema/*.json and docs/asyncapi.json from the model
 	$(BIN)/python -m lightsched.event.schema
 
 docs: setup ## write docs/cli.md from the commands' help, and record the session in the README anew

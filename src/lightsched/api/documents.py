@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from lightsched import __version__
 from lightsched.api import shapes
 from lightsched.api.body import NDJSON
-from lightsched.api.examples import SHAPES, STANDUP, TEA
+from lightsched.api.examples import REPORT, SHAPES, STANDUP, TEA
 from lightsched.api.links import add_links
 from lightsched.api.problem import KINDS, MEDIA_TYPE, ProblemDetails, type_of
 from lightsched.event.model import Event
@@ -179,12 +179,7 @@ REPORT_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             "schema": reference("Report"),
-            "example": {
-                "delivery": "0:default//tea/1/1794819600000#1",
-                "token": "5f2d8e0c7b1a49d3a6c4e1f0b9d87c32",
-                "status": "SUCCESS",
-                "executor": "kettle-1",
-            },
+            "example": REPORT,
         }
     },
 }

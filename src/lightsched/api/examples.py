@@ -1,4 +1,4 @@
-"""What does each answer look like, for example? One for every shape, in the OpenAPI document."""
+"""What does each look like, for example? Answers and what is sent, for the OpenAPI and AsyncAPI documents."""
 
 from typing import Any
 
@@ -12,6 +12,12 @@ STANDUP: dict[str, Any] = {
     "cron": "30 9 * * mon-fri",
     "timezone": "Europe/Paris",
     "payload": "Time to stand up",
+}
+REPORT: dict[str, Any] = {
+    "delivery": "0:default//tea/1/1794819600000#1",
+    "token": "5f2d8e0c7b1a49d3a6c4e1f0b9d87c32",
+    "status": "SUCCESS",
+    "executor": "kettle-1",
 }
 
 _RESULT = {
@@ -63,15 +69,25 @@ _LETTER = {
     "headers": {},
     "value": {"cron": "* * * *"},
 }
-_TENANT = {
-    "name": "acme",
-    "rule": "key",
+TENANT_RULES: dict[str, Any] = {
     "topics": ["acme.work"],
     "limits": {"in_flight": 100},
     "weight": 2,
     "window": {"from": "09:00", "to": "17:00", "timezone": "Europe/Paris"},
     "defaults": {"retry": {"attempts": 3}},
 }
+_TENANT = {"name": "acme", "rule": "key", **TENANT_RULES}
+_LOAD = {"pending": 12, "lag": 0, "in_flight": 1, "fired_per_s": 3.5, "cpu": 0.04, "seconds": 2.0}
+_NODE = {
+    "id": "node-1",
+    "url": "http://10.0.0.1:8080",
+    "version": "0.1.0",
+    "partitions": [0, 1, 2],
+    "roles": ["scheduler", "api"],
+    "load": _LOAD,
+}
+NODE: dict[str, Any] = {**_NODE, "started_ms": 1_794_819_600_000, "heard_ms": 0}
+"""As it says so on the topic `nodes`."""
 
 SHAPES: dict[str, Any] = {
     "Result": _RESULT,
@@ -104,7 +120,7 @@ SHAPES: dict[str, Any] = {
                 "delivered_at": _AT,
                 "headers": {},
                 "payload": {"text": "Your tea is ready"},
-                "token": "5f2d8e0c7b1a49d3a6c4e1f0b9d87c32",
+                "token": REPORT["token"],
                 "timeout": "5m",
             }
         ],
@@ -139,29 +155,7 @@ SHAPES: dict[str, Any] = {
     "DeadLetterShown": _LETTER,
     "DeadLetters": {"dead_letters": [_LETTER], "cursor": None},
     "Redriven": {"id": "0-17", "topics": ["lightsched.events"], "outcome": "SCHEDULED", "error": ""},
-    "Nodes": {
-        "nodes": [
-            {
-                "id": "node-1",
-                "url": "http://10.0.0.1:8080",
-                "version": "0.1.0",
-                "log": "kafka",
-                "roles": ["scheduler", "api"],
-                "partitions": [0, 1, 2],
-                "load": {
-                    "pending": 12,
-                    "lag": 0,
-                    "in_flight": 1,
-                    "fired_per_s": 3.5,
-                    "cpu": 0.04,
-                    "seconds": 2.0,
-                },
-                "started_at": _AT,
-                "heartbeat": _AT,
-                "unhandled": [],
-            }
-        ]
-    },
+    "Nodes": {"nodes": [{**_NODE, "log": "kafka", "started_at": _AT, "heartbeat": _AT, "unhandled": []}]},
     "Partitions": {
         "partitions": [
             {

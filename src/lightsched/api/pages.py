@@ -8,7 +8,9 @@ from importlib.resources import files
 import msgspec
 from fastapi import APIRouter, FastAPI, Request, Response
 
+from lightsched.api.asyncapi import written_asyncapi
 from lightsched.api.elsewhere import root_path
+from lightsched.api.face import Face
 from lightsched.api.problem import NOT_FOUND, Refusal
 
 router = APIRouter(include_in_schema=False)
@@ -52,6 +54,13 @@ def written_document(app: FastAPI) -> bytes:
         state.document = msgspec.json.encode(app.openapi() | servers)
     document: bytes = state.document
     return document
+
+
+@router.get("/asyncapi.json")
+async def topics(request: Request) -> Response:
+    """What stands on the topics, for programs."""
+    face: Face = request.app.state.face
+    return Response(written_asyncapi(face.names), media_type="application/json")
 
 
 @router.get("/page/{name}")

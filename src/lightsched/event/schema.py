@@ -1,8 +1,8 @@
 """What may be sent, for machines? JSON Schema of the one model, with its limits and what each field means.
 
-`make schema` writes docs/schema/*.json and docs/status.md. The types come from the Structs; what a type cannot say (the
-meaning, the limits, that there is exactly one schedule) is in the tables below. Every event that can be scheduled is
-valid; the other way round a schema cannot know everything, such as whether a cron ever fires.
+`make schema` writes docs/schema/*.json, docs/asyncapi.json and docs/status.md. The types come from the Structs; what a
+type cannot say (the meaning, the limits, that there is exactly one schedule) is in the tables below. Every event that
+can be scheduled is valid; the other way round a schema cannot know everything, such as whether a cron ever fires.
 """
 
 from typing import Any, NamedTuple
@@ -158,7 +158,7 @@ def schemas(reference: str = _DEFINED_HERE) -> dict[str, Schema]:
     """Event and Report and what they are made of, by name; `reference` says how they point at each other."""
     _, made = msgspec.json.schema_components([Event, Report], ref_template=reference)
     for struct, said in ((Event, EVENT), (WindowSpec, WINDOW), (RetrySpec, RETRY), (Report, REPORT)):
-        _say(made[struct.__name__]["properties"], said)
+        say(made[struct.__name__]["properties"], said)
     event, report = made["Event"], made["Report"]
     event["properties"]["topics"]["items"] |= {"pattern": f"^{NAME.pattern}$"}
     for name in ("headers", "labels"):
@@ -200,7 +200,7 @@ def report_schema() -> Schema:
 def delivery_schema() -> Schema:
     """The headers of a delivery, as text; its key is the event's key, its value the payload."""
     properties: dict[str, Schema] = {name: {"type": "string"} for name in DELIVERY}
-    _say(properties, DELIVERY)
+    say(properties, DELIVERY)
     return {
         "$schema": DIALECT,
         "title": "Delivery",
@@ -213,7 +213,8 @@ def delivery_schema() -> Schema:
     }
 
 
-def _say(properties: dict[str, Schema], said: dict[str, Said]) -> None:
+def say(properties: dict[str, Schema], said: dict[str, Said]) -> None:
+    """Add to the properties of a schema what is said of them; nothing may be left out."""
     assert properties.keys() == said.keys(), f"described: {sorted(said)}, there are: {sorted(properties)}"
     for name, (meaning, limits, examples) in said.items():
         field = properties[name]
@@ -235,13 +236,19 @@ def _document(made: dict[str, Schema], name: str) -> Schema:
 if __name__ == "__main__":
     from pathlib import Path
 
+    from lightsched.api.asyncapi import asyncapi
     from lightsched.event.status_page import page
 
     docs = Path(__file__).parents[3] / "docs"
     (docs / "schema").mkdir(exist_ok=True)
-    made = {"event": event_schema, "file": file_schema, "report": report_schema, "delivery": delivery_schema}
-    for file, schema_of in made.items():
-        schema = schema_of()
-        text = msgspec.json.format(msgspec.json.encode(schema), indent=2).decode()
-        (docs / "schema" / f"{file}.json").write_text(text + "\n", encoding="utf-8")
+    made = {
+        "schema/event": event_schema,
+        "schema/file": file_schema,
+        "schema/report": report_schema,
+        "schema/delivery": delivery_schema,
+        "asyncapi": asyncapi,
+    }
+    for file, document_of in made.items():
+        text = msgspec.json.format(msgspec.json.encode(document_of()), indent=2).decode()
+        (docs / f"{file}.json").write_text(text + "\n", encoding="utf-8")
     (docs / "status.md").write_text(page(), encoding="utf-8")
