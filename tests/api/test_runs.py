@@ -49,7 +49,9 @@ def test_a_failure_is_tried_again_and_shows_in_the_runs(api, name, topic, delive
     assert event["next_executions"] == [event["next_execution"]]
     (run,) = api.get(f"/events/{name}/runs").json()["runs"]
     assert (run["status"], run["finished_at"], run["error"]) == ("RETRIABLE_FAILURE", None, "no water")
-    texts = " ".join(line["text"] for line in api.get(f"/events/{name}/explain").json()["reasons"])
+    reasons = api.get(f"/events/{name}/explain").json()["reasons"]
+    assert [reason["at"] is None for reason in reasons[-2:]] == [False, True], "what holds at present has no time"
+    texts = " ".join(reason["text"] for reason in reasons)
     assert f"at {event['next_execution']}" in texts
     assert api.post(f"/events/{name}/trigger").json()["outcome"] == "TRIGGERED"
     again = next_delivery(api, topic)

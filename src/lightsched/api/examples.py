@@ -104,7 +104,10 @@ SHAPES: dict[str, Any] = {
         "tenant": "default",
         "key": "tea",
         "status": "SUCCESS",
-        "reasons": [{"at": _AT, "text": f"The run due {_AT} was delivered."}],
+        "reasons": [
+            {"at": _AT, "text": f"The run due {_AT} was delivered."},
+            {"at": None, "text": "It is over: SUCCESS."},
+        ],
     },
     "TaskId": {"task_id": _TASK["task_id"]},
     "Task": {**_TASK, **_TIMES},

@@ -11,7 +11,7 @@ from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.documents import described, refusals
 from lightsched.api.face import Face, Running
 from lightsched.api.parameters import BASE, EventId, Which
-from lightsched.api.shapes import AttemptShown, Explanation, Runs, RunShown, answer
+from lightsched.api.shapes import AttemptShown, Explanation, ReasonShown, Runs, RunShown, answer
 from lightsched.api.shown import shown_time
 from lightsched.api.target import found, not_found
 from lightsched.engine.explain import explain
@@ -99,7 +99,7 @@ async def explain_event(id: EventId, face: Running, which: Annotated[Which, Quer
     event = decoder.decode(definition)
     runs = [(due_ms, run) for (_, due_ms, _), run in store.runs_of(name, None, _EXPLAINED)]
     words = words_of(event, plan_of(event, name, state.appended_ms))
-    reasons = explain(state, event, runs, words)
+    reasons = [ReasonShown(reason.at, reason.text) for reason in explain(state, event, runs, words)]
     return answer(Explanation(target.id, target.tenant, target.key, state.status, reasons))
 
 

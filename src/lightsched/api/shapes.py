@@ -9,7 +9,6 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 from starlette.responses import Response
 
-from lightsched.engine.explain import Reason
 from lightsched.engine.step import Totals
 from lightsched.event.errors import Problem
 from lightsched.event.model import WindowSpec
@@ -161,6 +160,13 @@ class Runs(msgspec.Struct):
     cursor: str | None
 
 
+class ReasonShown(msgspec.Struct):
+    """One decision, in words; what holds at present has no time."""
+
+    at: Instant | None
+    text: str
+
+
 class Explanation(msgspec.Struct):
     """Why an event fired, or did not."""
 
@@ -168,7 +174,7 @@ class Explanation(msgspec.Struct):
     tenant: str
     key: str
     status: Status
-    reasons: list[Reason]
+    reasons: list[ReasonShown]
 
 
 class DeliveryShown(msgspec.Struct, kw_only=True):

@@ -146,7 +146,7 @@ def explain(
     out.print(facts((told_at(reason.at), escape(reason.text)) for reason in told.reasons))
 
 
-def told_at(at: str) -> str:
+def told_at(at: str | None) -> str:
     """When a decision was taken; what holds at present has no time."""
     return local(datetime.fromisoformat(at)) if at else "now"
 

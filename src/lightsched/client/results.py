@@ -145,7 +145,7 @@ class EventRuns(msgspec.Struct, frozen=True):
 class Reason(msgspec.Struct, frozen=True):
     """One decision, in words; what holds at present has no time."""
 
-    at: str
+    at: str | None
     text: str
 
 

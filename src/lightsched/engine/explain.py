@@ -40,7 +40,7 @@ _WAITING_FOR = {
 class Reason(msgspec.Struct, frozen=True):
     """One decision, in words."""
 
-    at: str
+    at: str | None  # None: it holds at present
     text: str
 
 
@@ -62,7 +62,7 @@ def explain(state: State, event: Event, runs: Sequence[tuple[int, FinishedRun]],
         story.extend(_attempts(out.due_ms, out.attempts, again_ms))
     story.sort(key=lambda line: line[0])
     reasons = [Reason(format_utc(at_ms), text) for at_ms, text in story]
-    return [*reasons, *(Reason("", text) for text in _now(state))]
+    return [*reasons, *(Reason(None, text) for text in _now(state))]
 
 
 def _now(state: State) -> list[str]:

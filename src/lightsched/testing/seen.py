@@ -192,7 +192,7 @@ def seen_story(store: Store, name: Identity) -> list[str]:
     event = decoder.decode(definition)
     runs = [(due_ms, run) for (_, due_ms, _), run in store.runs_of(name, None, _SEEN_AT_ONCE)]
     reasons = explain(state, event, runs, words_of(event, plan_of(event, name, state.appended_ms)))
-    return [f"{reason.at} {reason.text}".strip() for reason in reasons]
+    return [reason.text if reason.at is None else f"{reason.at} {reason.text}" for reason in reasons]
 
 
 def _found(store: Store, name: Identity) -> tuple[kept.State, bytes]:
