@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 MAX_NAME = 200
 AUTO = "auto:"
+UNREACHABLE = (".", "..")
+"""Ids that no address can name: HTTP clients take `/events/..` for `/`, before they send it."""
 TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _TYPE = re.compile(r"[\x21-\x7e]{1,200}")
 _HEADER = re.compile(r"[\x21-\x7e]{1,200}")
@@ -80,6 +82,10 @@ def _check_names(event: Event, problems: list[Problem], *, trusted_id: bool) -> 
     _check_name("id", id_, problems)
     if event.key != id_:
         _check_name("key", event.key, problems)
+    if id_ in UNREACHABLE and event.op is Op.SCHEDULE:
+        problems.append(
+            Problem("id", f"`{id_}` means a folder in the address of an event, so nobody could ask for it: use another")
+        )
     if not trusted_id and id_.startswith(AUTO) and event.op is Op.SCHEDULE:
         problems.append(Problem("id", f"the prefix `{AUTO}` is reserved for ids that lightsched assigns: use another"))
     if event.tenant != "default" and not TENANT.fullmatch(event.tenant):

@@ -77,6 +77,7 @@ def test_what_the_schema_refuses_the_decoder_refuses_too(event, field, _remedy):
         {"at": NOW, "priority": 10},
         {"at": NOW, "tenant": "Acme"},
         {"at": NOW, "id": "x" * 201},
+        {"at": NOW, "id": ".."},
         {"at": NOW, "topics": ["a", "a"]},
         {"in": "0"},
         {"every": 5},
