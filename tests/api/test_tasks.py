@@ -83,6 +83,18 @@ def test_a_task_in_progress_is_409(api, name):
     is_problem(api.delete("/", params=which), 409, outcome="TOO_LATE")
 
 
+def test_a_recurring_task_in_progress_is_409_and_says_what_to_do(api, name):
+    api.post("/events", json={"id": "busy", "every": "1h", "timeout": "1h"}, params={"tenant": name})
+    which = {"task": "busy", "user_id": name}
+    assert api.post("/events/busy/trigger", params={"tenant": name}).status_code == 200
+    eventually(lambda: api.get("/", params=which).json()["last_executed"])
+    problem = is_problem(api.delete("/", params=which), 409, outcome="TOO_LATE")
+    assert problem["detail"].startswith("The task is in progress: wait until its run is over, or cancel the event")
+    assert api.get("/", params=which).json()["next_execution"] is not None
+    assert f"`DELETE /api/v1/events/busy?tenant={name}`" in problem["detail"]
+    assert api.delete("/events/busy", params={"tenant": name}).json()["outcome"] == "CANCELLED"
+
+
 @pytest.mark.parametrize("method", ["GET", "LIST"])
 def test_tasks_are_listed_in_pages(api, name, method):
     ids = [api.post("/schedule", json=task(name, "2h")).json()["task_id"] for _ in range(5)]

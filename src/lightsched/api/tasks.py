@@ -15,17 +15,20 @@ from lightsched.api.documents import TASK_BODY, described, refusals
 from lightsched.api.events import events_page
 from lightsched.api.face import Face, Running
 from lightsched.api.listing import MOST_LISTED, Listed
-from lightsched.api.outcomes import refuse_outcome
+from lightsched.api.outcomes import address, refuse_outcome
 from lightsched.api.parameters import BASE, Parameters
 from lightsched.api.prepare import record_of
-from lightsched.api.problem import invalid_field
+from lightsched.api.problem import CONFLICT, Refusal, invalid_field
 from lightsched.api.shapes import NewTask, Task, TaskCancelled, TaskId, Tasks, answer
 from lightsched.api.shown import shown_time
 from lightsched.api.target import found, not_found, target_of
+from lightsched.engine.conditions import AT_REST
 from lightsched.engine.state import next_ms
 from lightsched.event.check import check
+from lightsched.event.command import IDLE
 from lightsched.event.errors import InvalidEvent, Problem, invalid
 from lightsched.event.model import Event, Op
+from lightsched.event.record import Record
 from lightsched.event.status import Outcome
 from lightsched.event.words import refused
 from lightsched.timing import TimingError, parse_duration
@@ -142,9 +145,17 @@ async def cancel_task(face: Running, which: Annotated[WhichTask, Query()]) -> Re
     """A task that is in progress, or over: 409."""
     target = await target_of(face, which.task, which.user_id, None)
     event = Event(op=Op.CANCEL, tenant=target.tenant, key=target.key, id=target.id)
-    result = await face.commands.submit(face.home(event), record_of(event))
+    record = record_of(event)
+    record = Record(record.key, record.value, (*record.headers, (IDLE, b"1")))
+    result = await face.commands.submit(face.home(event), record)
     if result.outcome is Outcome.NOT_FOUND:
         raise not_found(target)
+    if result.unmet == AT_REST:
+        detail = (
+            "The task is in progress: wait until its run is over, or cancel the event "
+            f"(`DELETE {address(target.id, target.tenant)}`), which lets this run go on and no other follow."
+        )
+        raise Refusal(CONFLICT, detail, outcome=Outcome.TOO_LATE)
     refuse_outcome(result)
     assert result.outcome is not None
     shown = TaskCancelled(task_id=target.id, task_status=result.status, outcome=result.outcome)

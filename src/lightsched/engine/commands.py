@@ -9,13 +9,13 @@ from dataclasses import replace
 from msgspec import structs
 
 from lightsched.engine.changes import MOST_BYTES, changed
-from lightsched.engine.conditions import changed_meanwhile, heard_before, remember, too_late
+from lightsched.engine.conditions import changed_meanwhile, heard_before, in_progress, remember, too_late
 from lightsched.engine.draft import Draft, moved
 from lightsched.engine.missed import catch_up_with
 from lightsched.engine.runs import drop_runs, go_on, is_free, new_run, write_run
 from lightsched.engine.state import Phase, Run, State
 from lightsched.engine.step import Follow
-from lightsched.event.command import ASSIGNED, HOPS, ONCE, WHO, Command, definition_of
+from lightsched.event.command import ASSIGNED, HOPS, IDLE, ONCE, WHO, Command, definition_of
 from lightsched.event.identity import Identity
 from lightsched.event.marks import marks_of
 from lightsched.event.model import Event, Op, encoder
@@ -50,7 +50,7 @@ def forward(draft: Draft, command: Command) -> None:
     headers = (
         (ASSIGNED, b"1"),
         (HOPS, b"%d" % (command.hops + 1)),
-        *((name, value[:_HEADER_BYTES]) for name, value in command.record.headers if name in (WHO, ONCE)),
+        *((name, value[:_HEADER_BYTES]) for name, value in command.record.headers if name in (WHO, ONCE, IDLE)),
     )
     record = Record(event.key.encode(), encoder.encode(event), headers)
     draft.step.follows.append(Follow(draft.rules.limits.names.events, command.home, record))
@@ -131,6 +131,8 @@ def cancel(draft: Draft, command: Command) -> None:
         return draft.answer(command, Outcome.CANCELLED, state, state)
     if error := too_late(draft, command, state):
         return draft.answer(command, Outcome.TOO_LATE, state, state, error)
+    if in_progress(draft, command, state):
+        return None
     old = state
     state = drop_runs(draft, command.identity, state, "the event was cancelled")
     state = draft.note(draft.end(state, Signal.CANCELLED), "cancelled", command.reason)

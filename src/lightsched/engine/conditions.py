@@ -1,10 +1,12 @@
-"""May a command be carried out now? Only once, only while nothing has changed, not too late.
+"""May a command be carried out now? Only once, only while nothing has changed or runs, not too late.
 
 A command may bring a name (`once`): the event remembers the last few that it has heard, and what came of them. One that
 comes again gets the same answer and does nothing; the same name for something else is refused.
 
 A command may say which revision it is about (`if_revision`): if the event has another one by now it is refused,
 and a new definition is too late for an event that is over or out at an executor.
+
+A cancel may be meant only for an event that is idle (`idle`): then it is too late while a run of it is out.
 """
 
 from msgspec import structs
@@ -16,7 +18,7 @@ from lightsched.event.model import Op
 from lightsched.event.status import FINAL, Outcome
 
 MOST_HEARD = 8
-REVISION, NAME = "revision", "once"
+REVISION, NAME, AT_REST = "revision", "once", "idle"
 """Conditions that an answer may say were not met."""
 _NAME_BYTES = 8
 _NOT_DONE = frozenset({Outcome.REJECTED, Outcome.TOO_LATE, Outcome.NOT_FOUND, Outcome.QUOTA, Outcome.INVALID})
@@ -69,6 +71,15 @@ def too_late(draft: Draft, command: Command, state: State) -> str:
     if out and not draft.event(command.identity).repeats:
         return "it is delivered and running"
     return ""
+
+
+def in_progress(draft: Draft, command: Command, state: State) -> bool:
+    """Is a run out, of an event that had to be idle? Then it is answered."""
+    if not command.idle or all(run.phase is not Phase.DELIVERED for run in state.runs):
+        return False
+    draft.answer(command, Outcome.TOO_LATE, state, state, "a run of it is in progress")
+    draft.step.answers[-1].unmet = AT_REST
+    return True
 
 
 def _reject(draft: Draft, command: Command, state: State | None, condition: str, error: str) -> None:

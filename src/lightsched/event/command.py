@@ -36,6 +36,8 @@ ONCE = "ls_once"
 """Header of a command that is carried out once, however often it is sent: 8 bytes that name it, then 8 that are a hash
 of what was asked under that name.
 """
+IDLE = "ls_idle"
+"""Header of a cancel that is not meant for an event of which a run is out at an executor."""
 
 MOST_HOPS = 8
 """Nodes that disagree about where an event lives would send its commands around for ever."""
@@ -45,7 +47,7 @@ _ONCE_BYTES = 16
 _FINGERPRINT_BYTES = 12
 _MODE_HEADERS = frozenset({"ls_op", "ls_at", "ls_in", "ls_cron", "ls_every"})
 _STRUCTURED = frozenset({"window", "retry", "topics", "headers", "labels"})
-_NOT_FIELDS = frozenset({ASSIGNED, HOPS, WHO, ONCE})
+_NOT_FIELDS = frozenset({ASSIGNED, HOPS, WHO, ONCE, IDLE})
 _PLAIN = Event()
 FIELDS = tuple(field.encode_name for field in structs.fields(Event))
 CHOICES = {
@@ -73,6 +75,7 @@ class Command(msgspec.Struct, gc=False):
     reason: str = ""
     hops: int = 0
     once: bytes = b""
+    idle: bool = False
 
 
 @dataclass(slots=True)
@@ -139,6 +142,7 @@ def _read(appended: Appended, limits: Limits, tenants: Mapping[str, Tenant], par
         event.reason,
         hops,
         headers.get(ONCE, b"")[:_ONCE_BYTES] if headers else b"",
+        IDLE in headers,
     )
 
 

@@ -97,3 +97,31 @@ def test_a_name_goes_along_when_a_command_is_sent_home():
     away = next(f"e{n}" for n in range(100) if scheduler.post({"id": f"e{n}", "in": "1h"}).outcome == "FORWARDED")
     step = scheduler.step(scheduler.command({"id": away, "in": "1h"}, headers=once("k")))
     assert once("k")[0] in step.follows[0].record.headers
+
+
+IDLE = (("ls_idle", b"1"),)
+
+
+def test_a_cancel_for_an_idle_event_waits_for_no_run_and_changes_nothing_while_one_is_out(scheduler):
+    scheduler.post({"id": "e", "every": "1h", "timeout": "1h"})
+    cancel = {"op": "cancel", "id": "e"}
+    scheduler.advance("1h")
+    late = scheduler.post(cancel, headers=IDLE)
+    assert (late.outcome, late.unmet) == (Outcome.TOO_LATE, "idle")
+    scheduler.report("SUCCESS")
+    assert scheduler.post(cancel, headers=IDLE).outcome is Outcome.CANCELLED
+
+
+def test_a_run_that_waits_for_a_retry_is_not_out(scheduler):
+    scheduler.post({"id": "e", "every": "1h", "retry": {"attempts": 2}})
+    scheduler.advance("1h")
+    scheduler.report("RETRIABLE_FAILURE")
+    assert scheduler.post({"op": "cancel", "id": "e"}, headers=IDLE).outcome is Outcome.CANCELLED
+
+
+def test_a_cancel_for_an_idle_event_stays_one_when_it_is_forwarded():
+    elsewhere = Scheduler(partitions=64)
+    home = elsewhere.post({"op": "cancel", "id": "e"}, headers=IDLE)
+    assert home.outcome is Outcome.FORWARDED
+    (follow,) = elsewhere.steps[-1].follows
+    assert IDLE[0] in follow.record.headers
