@@ -73,6 +73,15 @@ def test_an_event_is_seen_pending_and_seen_to_fire(opened, tmp_path):
     page.locator("#detail-close").click()
 
 
+def test_what_is_due_within_the_hour_is_in_the_forecast(opened):
+    page = opened("/")
+    expect(page.locator("#forecast-text")).to_have_text("nothing is due in the next 60 minutes")
+    schedule(page, "in-an-hour", "in", "59m50s")
+    expect(page.locator("#forecast-text")).to_contain_text("1 due")
+    page.get_by_role("button", name="cancel in-an-hour").click()
+    expect(page.locator("#forecast-text")).to_have_text("nothing is due in the next 60 minutes")
+
+
 def test_an_event_is_paused_resumed_and_cancelled_by_clicking(opened, tmp_path):
     page = opened("/")
     schedule(page, "report", "cron", "0 9 * * mon-fri")

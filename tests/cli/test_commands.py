@@ -165,6 +165,13 @@ def test_previews_and_forecasts(cli):
     assert cli("preview").code == 2
 
 
+def test_forecast_has_what_is_due_in_the_last_seconds_of_its_span(cli, name):
+    """The present minute has begun, so they lie in the one after the last."""
+    cli("schedule", "--id", name, "--in", "59s")
+    assert "█" in cli("forecast", "--minutes", "1").out
+    cli("cancel", name)
+
+
 def test_forecast_draws_what_is_due(cli, name):
     cli("schedule", "--id", name, "--in", "30s")
     assert "█" in cli("forecast", "--minutes", "2").out

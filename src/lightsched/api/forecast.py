@@ -21,7 +21,15 @@ _COUNTED_AT_ONCE = 200
 class ForecastParameters(Parameters):
     """How far to look."""
 
-    minutes: Annotated[int, Field(description="So many minutes, the present one first", ge=1, le=1_440)] = 60
+    minutes: Annotated[
+        int,
+        Field(
+            description="So many minutes, the present one first, which has begun: ask for one more to see all that is "
+            "due within so many minutes from now",
+            ge=1,
+            le=1_440,
+        ),
+    ] = 60
 
 
 @router.get(

@@ -1,5 +1,6 @@
 """When would it fire, and how much is due? To look at before relying on it."""
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from lightsched.cli.definition import read_object
 from lightsched.cli.printing import console, escape, local, print_json, relative, table
 
 _BAR = 40
+_MOST_MINUTES = 1_440
 
 
 def preview(
@@ -42,12 +44,13 @@ def preview(
 
 def forecast(
     context: typer.Context,
-    minutes: Annotated[int, typer.Option(min=1, max=1_440, help="How far ahead.")] = 60,
+    minutes: Annotated[int, typer.Option(min=1, max=_MOST_MINUTES, help="How far ahead.")] = 60,
     as_json: AsJson = False,
 ) -> None:
     """Show how much is due in the coming minutes."""
     with connected(context) as client:
-        found = client.forecast(minutes)
+        # The present minute has begun: what is due so far ahead may be in the one after the last.
+        found = client.forecast(minutes if as_json else min(minutes + 1, _MOST_MINUTES))
     if as_json:
         for minute in found:
             print_json(minute)
@@ -59,4 +62,5 @@ def forecast(
         if minute.pending
     ]
     out = console()
-    out.print(table(("minute", "due", ""), rows) if rows else f"Nothing is due in the next {minutes} minutes.")
+    until = local(found[-1].minute + timedelta(minutes=1))[:16]
+    out.print(table(("minute", "due", ""), rows) if rows else f"Nothing is due before {until}.")

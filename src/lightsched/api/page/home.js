@@ -56,7 +56,7 @@ async function refresh() {
     const [partitions, nodes, forecast, recent] = await Promise.all([
       call(`${API}/partitions`),
       call(`${API}/nodes`),
-      call(`${API}/forecast?minutes=60`),
+      call(`${API}/forecast?minutes=61`), // the present minute has begun: an hour ahead ends in the 61st
       call(`${API}/recent?limit=50`),
     ]);
     showState(nodes.nodes[0]);
