@@ -1,6 +1,6 @@
 """lightsched: hand it an event, it is delivered once, on time.
 
-    from lightsched import Client, SyncClient, Executor, Context, Retry, Fatal, Then, asgi
+    from lightsched import Client, SyncClient, Executor, Context, Retry, Fatal, Then, Settings, asgi
 
 What is named here is imported when it is asked for: a node needs no HTTP client, and a client no node.
 """
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_CLIENT = {"Client", "SyncClient"}
-_EXECUTOR = {"Context", "Executor", "Fatal", "Retry", "Seen", "Then", "once"}
+_FOUND_IN = {
+    **dict.fromkeys(("Client", "SyncClient"), "lightsched.client"),
+    **dict.fromkeys(("Context", "Executor", "Fatal", "Retry", "Seen", "Then", "once"), "lightsched.executor"),
+    "Settings": "lightsched.node.settings",
+}
 
 __all__ = [
     "Client",
@@ -25,6 +28,7 @@ __all__ = [
     "Fatal",
     "Retry",
     "Seen",
+    "Settings",
     "SyncClient",
     "Then",
     "__version__",
@@ -38,7 +42,11 @@ def asgi(settings: "Settings | None" = None) -> "Mounted":
     from lightsched.api.mounted import Mounted  # noqa: PLC0415
     from lightsched.node.settings import Settings  # noqa: PLC0415
 
-    return Mounted(Settings.load() if settings is None else settings)
+    if settings is None:
+        settings = Settings.load()
+    elif not isinstance(settings, Settings):
+        raise TypeError(f"asgi takes Settings, not {type(settings).__name__}: write asgi(Settings.load(data=…))")
+    return Mounted(settings)
 
 
 def __getattr__(name: str) -> Any:
@@ -46,8 +54,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # noqa: PLC0415
 
         return version("lightsched")
-    if name in _CLIENT | _EXECUTOR:
+    if name in _FOUND_IN:
         from importlib import import_module  # noqa: PLC0415
 
-        return getattr(import_module(f"lightsched.{'client' if name in _CLIENT else 'executor'}"), name)
+        return getattr(import_module(_FOUND_IN[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -91,6 +91,26 @@ async def test_what_stops_it_from_starting_is_said(settings):
             await second.start()
 
 
+async def test_while_it_cannot_start_requests_are_told_why_and_the_log_in_a_line(settings, caplog):
+    async with lightsched.asgi(settings), client_of(lightsched.asgi(settings)) as client:
+        problem = is_problem(await client.get("/api/v1/events"), 503)
+        assert "in use" in problem["detail"]
+        is_problem(await client.post("/api/v1/events", json={"in": "1h"}), 503)
+    said = [record for record in caplog.records if record.name == mounted.__name__]
+    assert [record.exc_info for record in said] == [None, None]
+    assert "in use" in said[0].getMessage()
+
+
+@pytest.mark.parametrize("wrong", ["x", {"data": "x"}])
+def test_what_are_no_settings_is_refused_at_once(wrong):
+    with pytest.raises(TypeError, match=r"asgi takes Settings, not \w+: write"):
+        lightsched.asgi(wrong)
+
+
+def test_settings_are_part_of_the_public_face():
+    assert lightsched.Settings is Settings
+
+
 async def test_names_are_checked_where_they_are_set(settings, tmp_path):
     named = Settings.load(data=tmp_path / "data", log="embedded", http={"hosts": ["other.example"]})
     async with lightsched.asgi(named) as scheduler, client_of(scheduler) as client:

@@ -8,8 +8,6 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-import lightsched
-from lightsched.node.settings import Settings
 from tests.docs.test_readme import server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rest.md").read_text(encoding="utf-8")
@@ -38,14 +36,12 @@ def test_what_is_shown_works(tmp_path):
 async def test_the_application_that_is_shown_works(tmp_path):
     code = PAGE.partition("## In your own application")[2]
     lines = [line[4:] for line in code.splitlines() if line.startswith("    ")]
-    first = [line.replace("/var/lib/scheduler", str(tmp_path / "data")) for line in lines if "asgi(" in line]
+    first = [line.replace("/var/lib/scheduler", str(tmp_path / "data")) for line in lines if "asgi" in line]
     mounted = [line for line in lines if "mount(" in line]
     rest = lines[lines.index("@asynccontextmanager") :]
     made = {
         "asynccontextmanager": asynccontextmanager,
         "FastAPI": FastAPI,
-        "lightsched": lightsched,
-        "Settings": Settings,
     }
     exec("\n".join([*first, *rest, *mounted]), made)
     app = made["app"]

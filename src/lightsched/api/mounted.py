@@ -1,6 +1,6 @@
 """How does lightsched live inside another application? As an ASGI app, mounted under any path.
 
-    scheduler = lightsched.asgi(Settings.load(data="/var/lib/scheduler"))
+    scheduler = asgi(Settings.load(data="/var/lib/scheduler"))
     app.mount("/scheduler", scheduler)
 
 A mounted application is not told when the outer one starts and ends. So its node starts with the first request, or,
@@ -11,7 +11,8 @@ which is better because what is due fires before that, with the outer applicatio
         async with scheduler:
             yield
 
-A node that fails says so in the log, and the next request starts it again.
+A node that fails says so in the log, and the next request starts it again. While it cannot start, requests are
+answered 503 with the reason.
 
 Who may come in is then the outer application's business; names are checked only where `http.hosts` is set.
 """
@@ -26,6 +27,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lightsched.api.app import face_of, make_app
 from lightsched.api.face import Face
 from lightsched.api.gate import Gate
+from lightsched.api.problem import UNAVAILABLE, Refusal
+from lightsched.errors import LightschedError
 from lightsched.node.node import Node
 from lightsched.node.settings import Settings
 from lightsched.node.submitting import NodeStopped
@@ -34,6 +37,9 @@ log = logging.getLogger(__name__)
 
 _READY_S = 5.0
 """So long a start waits for all partitions, once those that are there can answer."""
+
+_FORESEEN = (LightschedError, OSError)
+"""Errors of a start that say by themselves what is wrong: a directory that is in use, or may not be written to."""
 
 
 class Mounted:
@@ -50,7 +56,16 @@ class Mounted:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
-            await (await self.start())(scope, receive, send)
+            await (await self._answering(scope))(scope, receive, send)
+
+    async def _answering(self, scope: Scope) -> ASGIApp:
+        """What answers a request: the node, or why it cannot start."""
+        try:
+            return await self.start()
+        except _FORESEEN as error:
+            if scope["type"] != "http":
+                raise
+            return Refusal(UNAVAILABLE, f"The scheduler cannot start: {error}").response()
 
     async def start(self) -> ASGIApp:
         """Start the node, if it does not run, and wait until it answers. It goes on if whoever waits gives up."""
@@ -71,9 +86,13 @@ class Mounted:
             finally:
                 saying.cancel()
         except Exception as error:
-            log.exception("the node has failed; the next request starts it again")
-            if not started.done():
+            starting = not started.done()
+            if starting:
                 started.set_exception(error)
+            if starting and isinstance(error, _FORESEEN):
+                log.error("the node cannot start; the next request tries again: %s", error)  # noqa: TRY400 -- it says all
+            else:
+                log.exception("the node has failed; the next request starts it again")
         finally:
             self._face = None
 
