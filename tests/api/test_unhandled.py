@@ -1,6 +1,7 @@
 """Whose deliveries does nobody handle? Nobody's who is read over REST, in whatever way."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
@@ -14,12 +15,9 @@ from lightsched.node.settings import Settings
 WITHIN_S = 20
 
 
-@pytest.fixture
-async def watched(tmp_path, monkeypatch):
-    """A client of a node in this process, and what it finds unhandled."""
-    monkeypatch.setattr(unhandled, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(unhandled, "GRACE_S", 0.3)
-    settings = Settings.load(data=tmp_path, log="embedded", embedded={"partitions": 1})
+@asynccontextmanager
+async def watching_in(folder):
+    settings = Settings.load(data=folder, log="embedded", embedded={"partitions": 1})
     async with lightsched.asgi(settings) as app:
         face = face_of(await app.start())
         found = Unhandled(face, [Handled("lightsched.deliveries", "own", frozenset({"http.*"}))])
@@ -27,6 +25,19 @@ async def watched(tmp_path, monkeypatch):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a/api/v1") as client:
             yield client, found
         watching.cancel()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(unhandled, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(unhandled, "GRACE_S", 0.3)
+
+
+@pytest.fixture
+async def watched(tmp_path, quick):
+    """A client of a node in this process, and what it finds unhandled."""
+    async with watching_in(tmp_path) as both:
+        yield both
 
 
 async def fire(client, type):
@@ -83,6 +94,21 @@ async def test_what_nobody_reads_is_named_once_until_somebody_does(watched, capl
     await fire(client, "lost")
     await named(found, "lost")
     assert caplog.text.count("nobody handles") == 1
+
+
+async def test_what_a_group_has_read_before_a_restart_is_not_named_after_it(tmp_path, quick, caplog):
+    async with watching_in(tmp_path) as (client, _):
+        for topic in ("a", "lightsched.deliveries", "z"):
+            await client.post("/events", json={"in": "1ms", "type": "invoice", "topics": [topic]})
+            page = (await client.get(f"/deliveries/{topic}", params={"group": "billing", "wait": "5s"})).json()
+            assert len(page["deliveries"]) == 1
+            await client.post(f"/deliveries/{topic}/ack", json={"group": "billing", "cursor": page["cursor"]})
+    async with watching_in(tmp_path) as (client, found):
+        await asyncio.sleep(0.6)
+        assert found.types == []
+        assert "nobody handles" not in caplog.text
+        await client.post("/events", json={"in": "1ms", "type": "lost", "topics": ["new"]})
+        await named(found, "lost")
 
 
 async def test_types_that_somebody_makes_up_are_not_kept_for_ever(watched, monkeypatch):

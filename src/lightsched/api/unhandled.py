@@ -59,6 +59,10 @@ class Unhandled:
 
     async def watch(self) -> None:
         """Look at what is delivered, and say it once of each type."""
+        for topic in delivery_topics(self._face):  # what came before was read, or told of, before
+            self._positions[topic] = {
+                number: end for number, (_, end) in (await self._face.node.log.ends(topic)).items()
+            }
         while True:
             for topic in delivery_topics(self._face):
                 for appended in await self._next(topic):
@@ -67,14 +71,9 @@ class Unhandled:
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def _next(self, topic: str) -> list[Appended]:
-        """What has come since the last look. What came before the first one was told before."""
+        """What has come since the last look; on a topic that is new, all."""
         node_log = self._face.node.log
-        positions = self._positions.get(topic)
-        if positions is None:
-            first = not self._positions
-            positions = {
-                number: end if first else start for number, (start, end) in (await node_log.ends(topic)).items()
-            }
+        positions = self._positions.get(topic, {})
         found = await node_log.fetch(topic, positions, MOST_AT_ONCE, 0)
         if len(found) == MOST_AT_ONCE:
             positions = {number: end for number, (_, end) in (await node_log.ends(topic)).items()}
