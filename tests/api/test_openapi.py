@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import httpx
@@ -72,7 +73,8 @@ def test_every_call_has_examples(document):
         for content in operation.get("requestBody", {}).get("content", {}).values():
             assert content.keys() & {"example", "examples"}, each.id
         for status, answer in operation["responses"].items():
-            for content in answer.get("content", {}).values() if status.startswith("2") else ():
+            for content in answer.get("content", {}).values():
+                assert content.keys() & {"example", "examples"}, (each.id, status)
                 for shape in re.findall(r"#/components/schemas/(\w+)", str(content["schema"])):
                     assert document["components"]["schemas"][shape]["examples"], (each.id, shape)
 
@@ -90,7 +92,25 @@ def test_every_example_is_one(document):
             check({"$ref": f"#/components/schemas/{name}"}, example)
     for each in operations(document):
         (operation,) = each.values
-        for content in operation.get("requestBody", {}).get("content", {}).values():
+        answers = [answer.get("content", {}).values() for answer in operation["responses"].values()]
+        for content in (*operation.get("requestBody", {}).get("content", {}).values(), *chain(*answers)):
             many = content.get("examples", {"": {"value": content.get("example")}})
             for example in many.values():
                 check(content["schema"], example["value"])
+
+
+def test_the_example_of_a_command_has_its_own_outcome(document):
+    outcomes = {"cancel": "CANCELLED", "pause": "PAUSED", "resume": "RESUMED", "trigger": "TRIGGERED"}
+    calls = {each.values[0]["operationId"]: each.values[0] for each in operations(document)}
+    for call, outcome in outcomes.items():
+        answers = calls[call]["responses"]
+        shown = [answers[status]["content"]["application/json"]["example"]["outcome"] for status in ("200", "202")]
+        assert shown == [outcome, "FORWARDED"]
+
+
+def test_an_example_of_a_problem_has_the_status_that_it_is_for(document):
+    for each in operations(document):
+        (operation,) = each.values
+        for status, answer in operation["responses"].items():
+            for content in answer.get("content", {}).values() if status >= "400" else ():
+                assert content["example"]["status"] == int(status), (each.id, status)

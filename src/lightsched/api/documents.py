@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from lightsched import __version__
 from lightsched.api import shapes
 from lightsched.api.body import NDJSON
-from lightsched.api.examples import REPORT, SHAPES, STANDUP, TEA
+from lightsched.api.examples import REPORT, SHAPES, STANDUP, TEA, answered
 from lightsched.api.links import add_links
 from lightsched.api.problem import KINDS, MEDIA_TYPE, ProblemDetails, type_of
 from lightsched.event.model import Event
@@ -58,8 +58,8 @@ def named(status: int, words: str, *schemas: dict[str, Any]) -> dict[int | str, 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The ways in which a call may be refused."""
-    content = {MEDIA_TYPE: {"schema": reference(ProblemDetails.__name__)}}
-    return {status: {"description": _WORDS[status], "content": content} for status in statuses}
+    schema = reference(ProblemDetails.__name__)
+    return {status: {"description": _WORDS[status], "content": {MEDIA_TYPE: {"schema": schema}}} for status in statuses}
 
 
 _bodies: list[type[BaseModel]] = []
@@ -211,6 +211,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         )
         _forget_framework(document)
         add_links(document)
+        _add_examples(document)
         document["components"] = {"schemas": _schemas()}
         app.openapi_schema = document
     return app.openapi_schema
@@ -234,6 +235,24 @@ def _forget_framework(document: dict[str, Any]) -> None:
                     del operation["responses"]["422"]
 
 
+def _add_examples(document: dict[str, Any]) -> None:
+    """Show an example of every answer, where none is shown yet."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                for content in response.get("content", {}).values():
+                    if not content.keys() & {"example", "examples"}:
+                        content.update(_examples(operation["operationId"], int(status), content["schema"]))
+
+
+def _examples(call: str, status: int, schema: dict[str, Any]) -> dict[str, Any]:
+    names = [each["$ref"].rpartition("/")[2] for each in schema.get("anyOf", [schema])]
+    made = {name: answered(call, status, name) for name in names}
+    if len(made) == 1:
+        return {"example": made[names[0]]}
+    return {"examples": {name: {"value": example} for name, example in made.items()}}
+
+
 def _schemas() -> dict[str, Any]:
     shown = [
         shape
@@ -255,6 +274,7 @@ def _schemas() -> dict[str, Any]:
         },
         "required": ["events", "cursor"],
     }
+    components[ProblemDetails.__name__]["examples"] = [answered("schedule", 400, ProblemDetails.__name__)]
     for name, example in SHAPES.items():
         components[name]["examples"] = [example]
     return dict(components)

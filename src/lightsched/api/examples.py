@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from lightsched.api.problem import ProblemDetails
+from lightsched.api.problem_examples import problem_of
+
 _AT = "2026-11-16T09:00:00.000Z"
 _LATER = "2026-11-17T08:30:00.000Z"
 _DELIVERED = {"delivered_at": _AT, "status": "SUCCESS", "attempt": 1}
@@ -177,3 +180,34 @@ SHAPES: dict[str, Any] = {
     "Health": {"status": "ok", "version": "0.1.0"},
 }
 """By the name of the shape."""
+
+METRICS = """\
+# HELP lightsched_deliveries_total Deliveries emitted
+# TYPE lightsched_deliveries_total counter
+lightsched_deliveries_total{tenant="default",topic="lightsched.deliveries"} 8.0
+"""
+
+_FORWARDED = {"outcome": "FORWARDED", "status": None, "next_execution": None}
+_OUTCOMES: dict[str, dict[str, Any]] = {
+    "patch": {"outcome": "REPLACED"},
+    "cancel": {"outcome": "CANCELLED", "status": "CANCELLED", "next_execution": None},
+    "pause": {"outcome": "PAUSED", "status": "PAUSED", "next_execution": None},
+    "resume": {"outcome": "RESUMED"},
+    "trigger": {"outcome": "TRIGGERED"},
+}
+"""By call: what came of it, where it is not `SCHEDULED`."""
+
+
+def answered(call: str, status: int, shape: str) -> Any:
+    """What a call may answer, in a shape, with a status."""
+    if shape == ProblemDetails.__name__:
+        return problem_of(call, status)
+    example = SHAPES[shape]
+    if shape == "Result":
+        unchanged = {"outcome": "UNCHANGED"} if (call, status) == ("schedule", 200) else {}
+        return example | (_FORWARDED if status == 202 else _OUTCOMES.get(call, unchanged))
+    if shape == "Results" and status != 207:
+        return {"results": [_RESULT | (_FORWARDED if status == 202 else {})]}
+    if shape == "TaskCancelled" and status == 202:
+        return example | {"task_status": None, "outcome": "FORWARDED"}
+    return example

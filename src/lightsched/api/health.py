@@ -7,6 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from lightsched import __version__
 from lightsched.api.documents import described, refusals
 from lightsched.api.elsewhere import read_everywhere
+from lightsched.api.examples import METRICS
 from lightsched.api.face import Face, Running
 from lightsched.api.parameters import BASE
 from lightsched.api.problem import UNAVAILABLE, Refusal
@@ -51,7 +52,7 @@ async def readyz(request: Request) -> Response:
     responses={
         200: {
             "description": "In the text format of Prometheus",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "content": {"text/plain": {"schema": {"type": "string"}, "example": METRICS}},
         },
         **refusals(403),
     },
