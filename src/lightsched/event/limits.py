@@ -12,7 +12,7 @@ class Limits:
     """What an event may ask for. The defaults are the contract's."""
 
     payload: int = 256 * 1024  # bytes
-    horizon_ms: int = 3650 * DAY_MS  # how far ahead `at` may lie
+    horizon_ms: int = 3653 * DAY_MS  # how far ahead `at` may lie: ten years, with their leap days
     keep_ms: int = 7 * DAY_MS  # history; a one-shot that is older on arrival is EXPIRED
     headers: int = 64  # entries
     header_bytes: int = 16 * 1024  # names and values together

@@ -13,7 +13,7 @@ from pydantic_settings import SettingsConfigDict
 
 from lightsched.engine.rules import Rules, accept
 from lightsched.event.delivery import Delivery
-from lightsched.event.limits import Limits
+from lightsched.event.limits import DEFAULT_LIMITS, Limits
 from lightsched.event.tenant import Tenant
 from lightsched.event.topics import Topics
 from lightsched.log.kafka.connection import Connection, Group
@@ -111,7 +111,7 @@ class LimitSettings(Section):
     payload: Bytes = 256 * 1024
     batch: int = Field(10_000, ge=1)
     body: Bytes = 32 * 1024 * 1024  # of one request
-    horizon: DurationMs = 3650 * 86_400_000
+    horizon: DurationMs = DEFAULT_LIMITS.horizon_ms
     in_flight: int | None = Field(None, ge=1)
 
 

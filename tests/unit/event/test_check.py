@@ -183,6 +183,7 @@ def test_all_problems_are_named_at_once():
         {"at": "2026-03-02T12:00:00", "timezone": "Europe/Paris"},
         {"at": "2020-01-01T00:00:00Z"},
         {"at": NOW + 9 * YEAR},
+        {"at": "2036-03-02T10:00:00Z"},  # ten years ahead, to the second, with three leap days
         {"every": "100ms"},
         {"cron": "*/5 * * * * *"},
         {"cron": "@daily", "timezone": "America/New_York"},

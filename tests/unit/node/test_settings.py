@@ -29,7 +29,7 @@ def test_defaults_are_those_of_the_contract():
     settings = Settings.load()
     assert (settings.http.host, settings.http.port) == ("127.0.0.1", 8080)
     assert (settings.limits.payload, settings.limits.batch) == (262_144, 10_000)
-    assert settings.limits.horizon == 3650 * 86_400_000
+    assert settings.limits.horizon == 3653 * 86_400_000
     assert settings.history.keep == 7 * 86_400_000
     assert settings.embedded.prefix == "lightsched."
     assert (settings.kafka.prefix, settings.kafka.partitions) == ("lightsched.", 12)
