@@ -321,6 +321,8 @@ def test_many_events_are_asked_at_once(cli, name):
     assert cli("bulk", "pause", "--label", f"t={name}", "--reason", "holidays").out == "3 events: 3 PAUSED\n"
     (counts,) = only_json(cli("bulk", "cancel", "--prefix", f"{name}1", "--json"))
     assert (counts["matched"], counts["outcomes"]) == (1, {"CANCELLED": 1})
+    assert cli("schedule", "--id", name, "--in", "1h", "--tenant", name).code == 0
+    assert cli("bulk", "cancel", "--all", "--tenant", name).out == "1 event: 1 CANCELLED\n"
     for options, words in ((["pause"], "say which"), (["stop", "--all"], "'stop' is none of cancel, pause")):
         refused = cli("bulk", *options)
         assert (refused.code, words in " ".join(refused.err.split())) == (2, True)

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from lightsched import SyncClient
 from lightsched.client import Ambiguous, Changed, Client, ClientError, Conflict, Invalid, NotFound, Outcome, Status
 
 
@@ -140,6 +141,28 @@ async def test_a_transaction_is_all_or_none(client, name):
     assert nothing.results == ()
 
 
+async def test_nothing_can_be_added_to_a_transaction_that_is_over(client, server, name):
+    block = client.transaction()
+    async with block as together:
+        together.schedule(id=name, in_="1h")
+    for add in (lambda: together.schedule(id=f"{name}2", in_="1h"), lambda: together.cancel(name)):
+        with pytest.raises(Invalid, match="This transaction is over"):
+            add()
+    with pytest.raises(Invalid, match="begin another"):
+        await block.__aenter__()
+    with pytest.raises(ZeroDivisionError):
+        async with client.transaction() as failed:
+            raise ZeroDivisionError
+    with pytest.raises(Invalid, match="This transaction is over"):
+        failed.schedule(in_="1h")
+    with SyncClient(server) as waiting:
+        with waiting.transaction() as together:
+            together.cancel(name)
+        assert [result.outcome for result in together.results] == ["CANCELLED"]
+        with pytest.raises(Invalid, match="This transaction is over"):
+            together.cancel(name)
+
+
 async def test_an_event_is_changed_in_part(client, name):
     await client.schedule(id=name, cron="0 9 * * *", timezone="Europe/Paris", labels={"a": "1"}, priority=3)
     before = await client.get(name)
@@ -166,6 +189,31 @@ async def test_many_are_commanded_by_a_filter(client, name):
     done = await client.bulk("cancel", labels={"t": name}, prefix=f"{name}1", reason="a test")
     assert (done.matched, done.outcomes) == (1, {"CANCELLED": 1})
     assert (await client.bulk("pause", labels={"t": name})).outcomes == {Outcome.PAUSED: 2}
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        {},
+        {"prefix": None},
+        {"prefix": ""},
+        {"labels": {}},
+        {"labels": None},
+        {"type": None},
+        {"type": ""},
+        {"status": []},
+        {"status": None},
+        {"due_from": None, "due_to": None},
+        {"tenant": "acme"},
+    ],
+)
+async def test_conditions_that_are_empty_do_not_mean_all_events(server, name, empty):
+    async with Client(server, tenant=name) as client:
+        await client.schedule(id=name, in_="1h")
+        with pytest.raises(Invalid, match="all=True"):
+            await client.bulk("cancel", **empty)
+        if "tenant" not in empty:
+            assert (await client.bulk("cancel", all=True, **empty)).outcomes == {Outcome.CANCELLED: 1}
 
 
 async def test_a_list_is_filtered(client, name):

@@ -42,7 +42,7 @@ def bulk(
     if not any(which.values()) and not every_one:
         raise typer.BadParameter("say which, such as --label or --prefix, or --all")
     with connected(context, tenant) as client:
-        counts = client.bulk(cast("Any", action), dry_run=dry_run, reason=reason, **which)
+        counts = client.bulk(cast("Any", action), dry_run=dry_run, reason=reason, all=every_one, **which)
     if as_json:
         print_json(counts)
         return

@@ -1,13 +1,15 @@
 """What can be asked of events? To be scheduled, changed, stopped and started: one, many, all or none."""
 
 import builtins
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, Literal, Unpack
 
 import msgspec
 
 from lightsched.client.connected import Connected, path_of
+from lightsched.client.errors import Invalid
 from lightsched.client.fields import (
     Definition,
     EventFields,
@@ -71,8 +73,7 @@ class Commanding(Connected):
         """
         return await self._transport.send(commands, once)
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """All or none of what is asked for in the block.
 
         Example:
@@ -83,9 +84,7 @@ class Commanding(Connected):
 
         It is sent when the block ends, and not at all if that is with an exception.
         """
-        together = Transaction(self.tenant)
-        yield together
-        await self._finish(together)
+        return _Block(self)
 
     async def _finish(self, together: Transaction) -> None:
         if together.commands:
@@ -179,6 +178,7 @@ class Commanding(Connected):
         *,
         dry_run: bool = False,
         reason: str = "",
+        all: bool = False,  # noqa: A002 - the word of the command line
         **which: Unpack[Filter],
     ) -> Counts:
         """Cancel, pause, resume or trigger all events that match, as `list` finds them; or only count them.
@@ -186,8 +186,15 @@ class Commanding(Connected):
         Example:
             counts = await client.bulk("pause", labels={"team": "blue"}, dry_run=True)
             print(counts.matched)
+
+        `Invalid` if nothing is said about which: a variable that happens to be empty must not mean all of a tenant's
+        events. With `all` it does.
         """
         query = {name: value for name, value in query_of(which, self.tenant).items() if value not in (None, [])}
+        if not all and query.keys() <= {"tenant"}:
+            raise Invalid(
+                "Say which events are meant, such as by a `prefix` or `labels` that are not empty, or `all=True`."
+            )
         asked = {"action": action, "filter": query, "dry_run": dry_run, "reason": reason}
         total = Counts(matched=0, outcomes={}, dry_run=dry_run, cursor=None)
         while True:
@@ -198,3 +205,21 @@ class Commanding(Connected):
             total = total + some
             if total.cursor is None:
                 return total
+
+
+class _Block(AbstractAsyncContextManager[Transaction]):
+    """Sends what was collected in it when it ends."""
+
+    def __init__(self, client: Commanding) -> None:
+        self._client = client
+        self._together = Transaction(client.tenant)
+
+    async def __aenter__(self) -> Transaction:
+        return self._together.begun()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._together.end()
+        if kind is None:
+            await self._client._finish(self._together)  # noqa: SLF001 - its other half

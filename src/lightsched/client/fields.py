@@ -90,10 +90,10 @@ class Filter(TypedDict, total=False):
     """Which events are meant; several conditions: all of them hold."""
 
     tenant: str
-    status: Status | str | Collection[Status | str]
+    status: Status | str | Collection[Status | str] | None
     type: str | None
-    labels: Mapping[str, str]
-    prefix: str
+    labels: Mapping[str, str] | None
+    prefix: str | None
     due_from: Time | None
     due_to: Time | None
 
@@ -150,12 +150,12 @@ def prepare_command(op: Op, id: str, tenant: str, key: str | None, reason: str) 
 
 def query_of(which: Filter, tenant: str) -> dict[str, Any]:
     """A filter, as the server wants it."""
-    status = which.get("status", ())
+    status = which.get("status") or ()
     return {
         "tenant": which.get("tenant", tenant),
         "status": [status] if isinstance(status, str) else [*status],
-        "type": which.get("type"),
-        "label": [f"{name}={value}" for name, value in which.get("labels", {}).items()],
+        "type": which.get("type") or None,
+        "label": [f"{name}={value}" for name, value in (which.get("labels") or {}).items()],
         "prefix": which.get("prefix") or None,
         "due_from": plain(which.get("due_from")),
         "due_to": plain(which.get("due_to")),

@@ -7,7 +7,7 @@ arguments and its result; nothing is written twice.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import wraps
 from threading import Thread
 from types import TracebackType
@@ -131,12 +131,9 @@ class SyncClient:
     get_tenant = _waiting(Client.get_tenant)
     put_tenant = _waiting(Client.put_tenant)
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """All or none of what is asked for in the block; see `Client.transaction`."""
-        together = Transaction(self._client.tenant)
-        yield together
-        self._wait_for(self._client._finish(together))  # noqa: SLF001 - its other half
+        return _Block(self)
 
     def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         working = None
@@ -147,3 +144,19 @@ class SyncClient:
             if working is not None:
                 working.cancel()  # such as Ctrl-C, in the middle of waiting
             raise
+
+
+class _Block(AbstractContextManager[Transaction]):
+    """Sends what was collected in it when it ends."""
+
+    def __init__(self, client: SyncClient) -> None:
+        self._client = client
+        self._block = client._client.transaction()  # noqa: SLF001 - its other half
+
+    def __enter__(self) -> Transaction:
+        return self._client._wait_for(self._block.__aenter__())  # noqa: SLF001
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client._wait_for(self._block.__aexit__(kind, error, trace))  # noqa: SLF001

@@ -1,8 +1,9 @@
 """What belongs together? Commands that are collected, and then carried out all or not at all."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Literal, Self, Unpack
 
+from lightsched.client.errors import Invalid
 from lightsched.client.fields import EventFields, Prepared, prepare_command, prepare_event
 from lightsched.client.results import Result
 from lightsched.event.model import Op
@@ -21,11 +22,23 @@ class Transaction:
         self._tenant = tenant
         self.commands: list[Prepared] = []
         self.results: Sequence[Result] = ()
+        self._phase: Literal["new", "open", "over"] = "new"
+
+    def begun(self) -> Self:
+        """Its block has begun; there is only one."""
+        if self._phase != "new":
+            raise Invalid("This transaction had its block already: begin another with `client.transaction()`.")
+        self._phase = "open"
+        return self
+
+    def end(self) -> None:
+        """Its block has ended: what is sent is sent."""
+        self._phase = "over"
 
     def schedule(self, **fields: Unpack[EventFields]) -> str:
         """Schedule an event with the others; its id."""
         event = prepare_event(fields, self._tenant)
-        self.commands.append(event)
+        self._collect(event)
         return event.id
 
     def cancel(self, id: str, *, tenant: str | None = None, key: str | None = None, reason: str = "") -> None:
@@ -45,4 +58,9 @@ class Transaction:
         self._add(Op.TRIGGER, id, tenant, key, reason)
 
     def _add(self, op: Op, id: str, tenant: str | None, key: str | None, reason: str) -> None:
-        self.commands.append(prepare_command(op, id, tenant or self._tenant, key, reason))
+        self._collect(prepare_command(op, id, tenant or self._tenant, key, reason))
+
+    def _collect(self, command: Prepared) -> None:
+        if self._phase == "over":
+            raise Invalid("This transaction is over, its block has ended: nothing more can go with it. Begin another.")
+        self.commands.append(command)
