@@ -248,7 +248,7 @@ async def test_planning(client):
     assert (await client.health()).status == "ready"
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:8080", "ftp://x", "http://", ""])
+@pytest.mark.parametrize("address", ["http://[::1", "127.0.0.1:8080", "ftp://x", "http://", ""])
 def test_what_is_no_address_is_refused_at_once(address, monkeypatch):
     monkeypatch.setenv("LIGHTSCHED_SERVER", "nowhere")
     with pytest.raises(Invalid, match="http://host:port"):

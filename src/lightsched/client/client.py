@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from lightsched.client.commanding import Commanding
 from lightsched.client.errors import Invalid
@@ -70,7 +70,7 @@ class Client(Commanding, Looking, Receiving, Operating):
 
 def _transport_to(server: str | Kafka | App, token: str, timeout_s: float, retries: int) -> Transport:
     """Only what is needed is imported: each takes a while."""
-    if isinstance(server, str) and urlsplit(server).scheme == "kafka":
+    if isinstance(server, str) and _parts(server).scheme == "kafka":
         server = Kafka.found(server)
     if isinstance(server, Kafka):
         from lightsched.client.kafka import KafkaTransport  # noqa: PLC0415
@@ -80,6 +80,17 @@ def _transport_to(server: str | Kafka | App, token: str, timeout_s: float, retri
 
     if not isinstance(server, str):
         return Rest("http://127.0.0.1", token, timeout_s, retries, server)
-    if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).netloc:
-        raise Invalid(f"{server!r} is no address of a server: write http://host:port, or kafka://host:port.")
+    if _parts(server).scheme not in {"http", "https"} or not _parts(server).netloc:
+        raise _no_address(server)
     return Rest(server, token, timeout_s, retries)
+
+
+def _parts(server: str) -> SplitResult:
+    try:
+        return urlsplit(server)
+    except ValueError:
+        raise _no_address(server) from None
+
+
+def _no_address(server: str) -> Invalid:
+    return Invalid(f"{server!r} is no address of a server: write http://host:port, or kafka://host:port.")

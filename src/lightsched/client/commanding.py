@@ -6,10 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Literal, Unpack
 
-import msgspec
-
 from lightsched.client.connected import Connected, path_of
-from lightsched.client.errors import Invalid
+from lightsched.client.encoding import encoded
+from lightsched.client.errors import Invalid, ProblemDetails
 from lightsched.client.fields import (
     Definition,
     EventFields,
@@ -23,9 +22,8 @@ from lightsched.client.fields import (
 )
 from lightsched.client.results import Counts, Result
 from lightsched.client.transaction import Transaction
+from lightsched.event.errors import Problem
 from lightsched.event.model import Op
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Commanding(Connected):
@@ -53,7 +51,7 @@ class Commanding(Connected):
         What is wrong with one (`not result.ok`, see `result.error`) does not concern the others. Commands may be among
         them: `{"op": "cancel", "id": …}`.
         """
-        return await self._transport.send([prepare_event(event, self.tenant) for event in events])
+        return await self._transport.send(_prepared(events, self.tenant))
 
     async def send(self, commands: Sequence[Prepared], *, once: str = "") -> builtins.list[Result]:
         """Send what `lightsched.client.files` has read, byte for byte; otherwise as `schedule_many`.
@@ -167,7 +165,7 @@ class Commanding(Connected):
             Result,
             self._which(tenant, key),
             method="PATCH",
-            body=_encode(patch),
+            body=encoded(patch),
             headers={} if revision is None else {"If-Match": f'"{revision}"'},
             repeatable=revision is None and "in" not in patch,
         )
@@ -198,13 +196,26 @@ class Commanding(Connected):
         asked = {"action": action, "filter": query, "dry_run": dry_run, "reason": reason}
         total = Counts(matched=0, outcomes={}, dry_run=dry_run, cursor=None)
         while True:
-            body = _encode({**asked, "cursor": total.cursor})
+            body = encoded({**asked, "cursor": total.cursor})
             some = await self._transport.ask(
                 "/events/bulk", Counts, method="POST", body=body, repeatable=dry_run or action != "trigger"
             )
             total = total + some
             if total.cursor is None:
                 return total
+
+
+def _prepared(events: Iterable[EventFields | Mapping[str, Any]], tenant: str) -> list[Prepared]:
+    prepared: list[Prepared] = []
+    try:
+        for event in events:
+            prepared.append(prepare_event(event, tenant))  # noqa: PERF401 - how many there are is needed below
+    except Invalid as error:
+        place = f"[{len(prepared)}]"
+        errors = tuple(Problem(f"{place}.{found.field}".rstrip("."), found.message) for found in error.errors)
+        detail = f"Nothing was sent: {place} {error}"
+        raise Invalid(ProblemDetails(detail=detail, errors=errors, outcome=error.outcome)) from None
+    return prepared
 
 
 class _Block(AbstractAsyncContextManager[Transaction]):

@@ -1,7 +1,6 @@
 """What do all parts of a client share? The way to lightsched, and the tenant that is meant where none is named."""
 
-from urllib.parse import quote
-
+from lightsched.client.encoding import quoted
 from lightsched.client.transport import Transport
 
 
@@ -18,4 +17,4 @@ class Connected:
 
 def path_of(id: str) -> str:
     """Where an event is asked for."""
-    return f"/events/{quote(id, safe='')}"
+    return f"/events/{quoted('id', id)}"

@@ -187,6 +187,8 @@ BY_STATUS: dict[int, type[ClientError]] = {
 }
 """Where something in between has answered, or the kind is a new one."""
 
+CLOSED = "This client is closed: make another one, and close it when nothing more is asked of it."
+
 _PROBLEM = msgspec.json.Decoder(ProblemDetails)
 
 

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from lightsched.client.encoding import encoded, invalid, quoted
 from lightsched.event.ids import Ids
 from lightsched.event.model import Op
 from lightsched.event.status import Status
@@ -120,7 +121,6 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
     repeatable: bool  # sent twice it does no more than sent once
 
 
-_encode = msgspec.json.Encoder().encode
 _ids = Ids(getrandbits)
 _MS = timedelta(milliseconds=1)
 _AS_IS = frozenset({"payload", "headers", "labels"})
@@ -132,9 +132,13 @@ def prepare_event(fields: Mapping[str, Any], tenant: str) -> Prepared:
 
     `in` starts anew each time it is sent, and could then fire twice. Where the id is new, `keep` prevents that.
     """
+    if not isinstance(fields, Mapping):
+        raise invalid("", f"{fields!r:.80} is no event: write a dict with its fields")
     event = as_json(fields)
     event.setdefault("tenant", tenant)
-    given = event.setdefault("id", "") != ""
+    given = "id" in event
+    if given and event["id"] == "":
+        raise invalid("id", "is empty: give the event a name, or leave it out to get one")
     if not given:
         event["id"] = _ids.next(time_ns() // 1_000_000)
         if "in" in event:
@@ -144,6 +148,7 @@ def prepare_event(fields: Mapping[str, Any], tenant: str) -> Prepared:
 
 def prepare_command(op: Op, id: str, tenant: str, key: str | None, reason: str) -> Prepared:
     """A command about an event that is there."""
+    quoted("id", id)
     command = {"op": op, "id": id, "tenant": tenant, "key": key, "reason": reason or None}
     return _prepared(as_json(command), repeatable=op is not Op.TRIGGER)
 
@@ -166,7 +171,7 @@ def _prepared(event: dict[str, Any], *, repeatable: bool) -> Prepared:
     op = Op(event["op"]) if event.get("op") in set(Op) else Op.SCHEDULE
     id_, tenant, key = (event.get(name) for name in ("id", "tenant", "key"))
     repeatable = repeatable and op is not Op.TRIGGER
-    return Prepared(op, str(id_), str(tenant), None if key is None else str(key), _encode(event), repeatable)
+    return Prepared(op, str(id_), str(tenant), None if key is None else str(key), encoded(event), repeatable)
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:

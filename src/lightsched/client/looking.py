@@ -4,9 +4,8 @@ import builtins
 from collections.abc import AsyncGenerator, Collection
 from typing import Unpack
 
-import msgspec
-
 from lightsched.client.connected import Connected, path_of
+from lightsched.client.encoding import encoded
 from lightsched.client.fields import Duration, Filter, Time, Window, Zone, as_json, plain, query_of
 from lightsched.client.results import (
     EventRun,
@@ -28,7 +27,6 @@ from lightsched.client.results import (
 from lightsched.event.status import Status
 
 PAGE = 200
-_encode = msgspec.json.Encoder().encode
 
 
 class Looking(Connected):
@@ -128,7 +126,7 @@ class Looking(Connected):
         """
         query = as_json({"cron": cron, "every": every, "timezone": timezone, "from": from_, "n": n})
         if window is not None:
-            query["window"] = _encode(plain(window)).decode()
+            query["window"] = encoded(plain(window)).decode()
         return await self._transport.ask("/preview", Preview, query)
 
     async def forecast(self, minutes: int = 60) -> builtins.list[Minute]:

@@ -2,16 +2,13 @@
 
 import builtins
 from collections.abc import AsyncGenerator
-from urllib.parse import quote
-
-import msgspec
 
 from lightsched.client.connected import Connected
+from lightsched.client.encoding import encoded, quoted
 from lightsched.client.fields import Rules, as_json
 from lightsched.client.results import DeadLetter, DeadLetters, Redriven, Tenant, Tenants
 
 PAGE = 100
-_encode = msgspec.json.Encoder().encode
 
 
 class Operating(Connected):
@@ -74,12 +71,12 @@ class Operating(Connected):
         Example:
             await client.put_tenant("acme", {"topics": ["acme.jobs"], "limits": {"in_flight": 10}})
         """
-        return await self._transport.ask(_tenant(name), Tenant, method="PUT", body=_encode(as_json({**rules})))
+        return await self._transport.ask(_tenant(name), Tenant, method="PUT", body=encoded(as_json({**rules})))
 
 
 def _letter(id: str) -> str:
-    return f"/dead-letters/{quote(id, safe='')}"
+    return f"/dead-letters/{quoted('id', id)}"
 
 
 def _tenant(name: str) -> str:
-    return f"/tenants/{quote(name, safe='')}"
+    return f"/tenants/{quoted('tenant', name)}"

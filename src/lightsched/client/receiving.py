@@ -1,19 +1,18 @@
 """How does an executor get its work, and say what became of it?"""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal
 
-import msgspec
-
 from lightsched.client.connected import Connected
+from lightsched.client.encoding import encoded, invalid
 from lightsched.client.fields import Duration, EventFields, as_json, plain
 from lightsched.client.results import Delivery
 from lightsched.client.transport import Reading
 from lightsched.event.report import ReportStatus
-from lightsched.timing import parse_duration
+from lightsched.timing import TimingError, parse_duration
 
 WATCHED_AT_ONCE = 100
-_encode = msgspec.json.Encoder().encode
 
 
 class Receiving(Connected):
@@ -56,7 +55,7 @@ class Receiving(Connected):
     async def _deliveries(
         self, topic: str, group: str | None, at_once: int, limit: int | None, idle: Duration | None
     ) -> AsyncGenerator[Delivery]:
-        idle_s = None if idle is None else parse_duration(plain(idle)) / 1000
+        idle_s = None if idle is None else _seconds("idle", idle)
         async for some in self._transport.deliveries(Reading(topic, group, at_once, limit, idle_s)):
             for delivery in some:
                 yield delivery
@@ -81,10 +80,27 @@ class Receiving(Connected):
 
         Where only its id is at hand, the delivery's `token` is needed too. `ReportIgnored` if it came too late.
         """
+        if not isinstance(delivery, str | Delivery):
+            raise invalid("delivery", f"{delivery!r:.80} is none: report on it as it came, or by its id")
         name, given = (delivery, "") if isinstance(delivery, str) else (delivery.delivery, delivery.token)
         said: dict[str, Any] = {"delivery": name, "token": token or given, "status": status}
         more = {"executor": executor, "error": error, "retry_in": plain(retry_in), "result": result}
         said.update({field: value for field, value in more.items() if value not in ("", None)})
         if then:
-            said["then"] = [as_json(event) for event in then]
-        await self._transport.report(name, _encode(said))
+            said["then"] = [_event(event) for event in then]
+        await self._transport.report(name, encoded(said))
+
+
+def _event(fields: Any) -> dict[str, Any]:
+    if not isinstance(fields, Mapping):
+        raise invalid("then", f"{fields!r:.80} is no event: write a dict with its fields")
+    return as_json(fields)
+
+
+def _seconds(field: str, duration: Duration) -> float:
+    if not isinstance(duration, timedelta | str):
+        raise invalid(field, f"{duration!r:.80} is no duration: write a timedelta, or a text such as 10s")
+    try:
+        return parse_duration(plain(duration)) / 1000
+    except TimingError as error:
+        raise invalid(field, str(error)) from None

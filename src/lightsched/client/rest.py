@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
 import msgspec
 
 from lightsched.client.any_json import NOT_JSON, read_as
-from lightsched.client.errors import ClientError, OutcomeUnknown, ServerFailed, Unreachable, refusal
+from lightsched.client.connected import path_of
+from lightsched.client.encoding import encoded, quoted
+from lightsched.client.errors import CLOSED, ClientError, Invalid, OutcomeUnknown, ServerFailed, Unreachable, refusal
 from lightsched.client.fields import Prepared
 from lightsched.client.results import Deliveries, Delivery, ReportAnswer, ReportAnswers, Result, Results
 from lightsched.client.retrying import pause_s
@@ -38,7 +39,6 @@ _AGAIN = frozenset({502, 503, 504})
 _WITHOUT_BASE = frozenset({"/healthz", "/readyz"})
 _HAD_ARRIVED = frozenset({"repeated", "finished"})
 """Why a report changes nothing if it was taken before."""
-_encode = msgspec.json.Encoder().encode
 
 
 class Rest:
@@ -50,6 +50,8 @@ class Rest:
         self._retries = retries
         self._timeout_s = timeout_s
         self.shapes: Mapping[type, type] = {}  # in which answers are read, where not in the one that was asked for
+        if not (token.isascii() and token.isprintable()):
+            raise Invalid("The token has characters that a request cannot carry: take it as it was given to you.")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         secure = self._server.startswith("https:")  # reading the authorities takes long, and http has no use for them
         self._http = httpx.AsyncClient(
@@ -65,12 +67,12 @@ class Rest:
             answer = await self._post([command], command.body)
             return self._read(answer, Result)
         query = {"tenant": command.tenant, "key": command.key}
-        path = f"/events/{quote(command.id, safe='')}"
+        path = path_of(command.id)
         why: str = msgspec.json.decode(command.body).get("reason", "")
         if command.op is Op.CANCEL:
             answer = await self._ask("DELETE", path, {**query, "reason": why or None})
         else:
-            reason = _encode({"reason": why}) if why else b""
+            reason = encoded({"reason": why}) if why else b""
             answer = await self._ask("POST", f"{path}/{command.op}", query, reason, repeatable=command.repeatable)
         return self._read(answer, Result)
 
@@ -148,17 +150,15 @@ class Rest:
 
     async def poll(self, topic: str, shape: type[T], query: Mapping[str, Any], wait_s: float) -> T:
         """One long poll."""
-        return self._read(await self._ask("GET", f"/deliveries/{quote(topic, safe='')}", query, wait_s=wait_s), shape)
+        return self._read(await self._ask("GET", _deliveries(topic), query, wait_s=wait_s), shape)
 
     async def acknowledge(self, topic: str, group: str, cursor: str) -> None:
         """A group is done with everything up to a cursor."""
-        await self._ask(
-            "POST", f"/deliveries/{quote(topic, safe='')}/ack", body=_encode({"group": group, "cursor": cursor})
-        )
+        await self._ask("POST", f"{_deliveries(topic)}/ack", body=encoded({"group": group, "cursor": cursor}))
 
     async def leave(self, topic: str, group: str, reader: str) -> None:
         """A reader of a group is gone."""
-        await self._ask("DELETE", f"/deliveries/{quote(topic, safe='')}", {"group": group, "reader": reader})
+        await self._ask("DELETE", _deliveries(topic), {"group": group, "reader": reader})
 
     async def report(self, delivery: str, body: bytes) -> None:  # noqa: ARG002 - the body names it too
         """Say what became of a delivery."""
@@ -202,14 +202,17 @@ class Rest:
         wait_s: float = 0.0,
     ) -> bytes:
         """The body of the answer; asked again where the way was the problem."""
-        request = self._http.build_request(
-            method,
-            self._server + (path if path in _WITHOUT_BASE else BASE + path),
-            params={name: value for name, value in (query or {}).items() if value is not None},
-            content=body,
-            headers={**({"Content-Type": content_type} if body else {}), **(headers or {})},
-            timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_TO_CONNECT_S),
-        )
+        try:
+            request = self._http.build_request(
+                method,
+                self._server + (path if path in _WITHOUT_BASE else BASE + path),
+                params={name: value for name, value in (query or {}).items() if value is not None},
+                content=body,
+                headers={**({"Content-Type": content_type} if body else {}), **(headers or {})},
+                timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_TO_CONNECT_S),
+            )
+        except (TypeError, ValueError, httpx.InvalidURL) as error:
+            raise Invalid(f"{method} {path} cannot be asked for ({error}): correct what was given.") from None
         unsure = False
         for tries in count(1):
             answer = await self._try(request)
@@ -227,6 +230,8 @@ class Rest:
         raise AssertionError("the last try returns or raises")
 
     async def _try(self, request: httpx.Request) -> "bytes | _Failed":
+        if self._http.is_closed:
+            raise Invalid(CLOSED)
         try:
             response = await self._http.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
@@ -247,6 +252,10 @@ class Rest:
         except NOT_JSON as error:
             said = answer[:200].decode(errors="replace")
             raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
+
+
+def _deliveries(topic: str) -> str:
+    return f"/deliveries/{quoted('topic', topic)}"
 
 
 class _Failed(NamedTuple):

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from lightsched.client.client import Client
+from lightsched.client.errors import CLOSED, Invalid
 from lightsched.client.kafka_place import Kafka
 from lightsched.client.transaction import Transaction
 
@@ -136,6 +137,9 @@ class SyncClient:
         return _Block(self)
 
     def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed():
+            work.close()  # it was never begun, and would say so
+            raise Invalid(CLOSED)
         working = None
         try:
             working = asyncio.run_coroutine_threadsafe(work, self._loop)
