@@ -44,8 +44,8 @@ async def client(server):
 async def lossy(server, *losses):
     """An address that leads to the server; the first connections each suffer a loss, those after them none.
 
-    `lost`: the server gets the request and answers, the answer is thrown away. `refused`: the connection is cut at
-    once. Bytes: they are the answer, and the server is not asked.
+    `lost`: the server gets the request and answers, the answer is thrown away. A function: so too, and it is called
+    then. `refused`: the connection is cut at once. Bytes: they are the answer, and the server is not asked.
     """
     place = urlsplit(server)
     left = list(losses)
@@ -63,7 +63,9 @@ async def lossy(server, *losses):
             to_writer.write(request)
             answer = await _message(to_reader)
             to_writer.close()
-            if loss != "lost":
+            if callable(loss):
+                await loss()
+            elif loss != "lost":
                 writer.write(answer.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
         finally:
             writer.close()

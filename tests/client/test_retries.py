@@ -31,14 +31,14 @@ def impatient(monkeypatch):
 async def test_an_event_whose_answer_is_lost_is_there_once(server, client, name):
     async with lossy(server, "lost", "lost") as address, Client(address) as through:
         result = await through.schedule(at="2030-01-01T00:00:00Z", labels={"t": name})
-    assert result.outcome is Outcome.UNCHANGED
+    assert result.outcome is Outcome.SCHEDULED
     assert [event.id async for event in client.list(labels={"t": name})] == [result.id]
 
 
 async def test_a_wait_that_was_lost_does_not_start_again(server, client, name):
     async with lossy(server, "lost") as address, Client(address) as through:
         result = await through.schedule(in_="1ms", topics=[name])
-        assert result.outcome is Outcome.UNCHANGED
+        assert result.outcome is Outcome.SCHEDULED
     async with lossy(server, "lost") as address, Client(address) as through:
         own = await through.schedule(id=name, in_="1ms", topics=[name])
         assert own.outcome is Outcome.SCHEDULED
@@ -51,12 +51,86 @@ async def test_a_wait_that_was_lost_does_not_start_again(server, client, name):
 
 @pytest.mark.parametrize("loss", ["lost", DOWN])
 async def test_what_could_happen_twice_is_not_sent_again(server, client, name, loss):
-    await client.schedule(id=name, every="1h")
+    await client.schedule(id=name, in_="1h")
     async with lossy(server, loss) as address, Client(address) as through:
         with pytest.raises(OutcomeUnknown, match="look at the event"):
-            await through.trigger(name)
-    triggered = sum("triggered" in reason.text for reason in (await client.explain(name)).reasons)
-    assert triggered == (loss == "lost")
+            await through.change(name, in_="2h")
+    assert (await client.get(name)).revision == (2 if loss == "lost" else 1)
+
+
+@pytest.mark.parametrize("loss", ["lost", DOWN])
+async def test_a_trigger_whose_answer_is_lost_runs_once(server, client, name, loss):
+    await client.schedule(id=name, every="1h")
+    async with lossy(server, loss, loss) as address, Client(address) as through:
+        assert (await through.trigger(name, reason="now")).outcome is Outcome.TRIGGERED
+    assert sum("triggered" in reason.text for reason in (await client.explain(name)).reasons) == 1
+
+
+AT, OTHER = "2030-01-01T00:00:00Z", "2031-01-01T00:00:00Z"
+
+
+async def in_a_transaction(through, name):
+    async with through.transaction() as together:
+        together.schedule(id=name, at=AT)
+        together.schedule(id=f"{name}-2", at=AT)
+    return together.results[0]
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda through, name: through.schedule(id=name, at=AT),
+        lambda through, name: through.schedule(id=name, at=AT, on_conflict="reject"),
+        lambda through, name: through.replace(name, at=AT),
+        in_a_transaction,
+    ],
+)
+@pytest.mark.parametrize("meanwhile", ["cancel", "replace"])
+async def test_what_is_sent_again_does_not_undo_what_others_did_meanwhile(server, client, name, send, meanwhile):
+    async def act():
+        await (client.cancel(name) if meanwhile == "cancel" else client.replace(name, at=OTHER))
+
+    async with lossy(server, act) as address, Client(address) as through:
+        result = await send(through, name)
+    assert result.outcome is Outcome.SCHEDULED
+    event = await client.get(name)
+    assert event.status == "CANCELLED" if meanwhile == "cancel" else event.at == OTHER
+
+
+async def test_a_pause_that_is_sent_again_does_not_undo_a_resume(server, client, name):
+    await client.schedule(id=name, every="1h")
+    async with lossy(server, lambda: client.resume(name)) as address, Client(address) as through:
+        assert (await through.pause(name)).outcome is Outcome.PAUSED
+    assert (await client.get(name)).status == "NOT_STARTED"
+    await client.pause(name)
+    async with lossy(server, lambda: client.pause(name)) as address, Client(address) as through:
+        assert (await through.resume(name)).outcome is Outcome.RESUMED
+    assert (await client.get(name)).status == "PAUSED"
+
+
+async def test_a_transaction_that_is_sent_again_does_not_cancel_what_it_has_scheduled(server, client, name):
+    async with lossy(server, "lost") as address, Client(address) as through:
+        async with through.transaction() as together:
+            together.cancel(name)
+            together.schedule(id=name, at=AT)
+        assert (await client.get(name)).status == "NOT_STARTED"
+    async with lossy(server, "lost") as address, Client(address) as through:
+        block = through.transaction()
+        together = await block.__aenter__()
+        together.cancel(f"{name}-in")
+        together.schedule(id=f"{name}-in", in_="1h")
+        with pytest.raises(OutcomeUnknown):
+            await block.__aexit__(None, None, None)
+    assert (await client.get(f"{name}-in")).status == "NOT_STARTED"
+
+
+async def test_a_transaction_may_ask_more_of_an_event_than_it_remembers(server, client, name):
+    async with lossy(server, "lost") as address, Client(address) as through, through.transaction() as together:
+        together.schedule(id=name, at=AT)
+        for _ in range(5):
+            together.pause(name)
+            together.resume(name)
+    assert len(together.results) == 11
 
 
 async def test_what_has_surely_not_arrived_is_sent_again(server, client, name):

@@ -131,7 +131,7 @@ class Commanding(Connected):
         Example:
             await client.trigger("stand-up", reason="everybody is here")
 
-        Never sent twice: if the answer is lost on the way, `OutcomeUnknown` is raised.
+        If the answer is lost on the way it is asked for again, and still runs once.
         """
         return await self._command(Op.TRIGGER, id, tenant, key, reason)
 

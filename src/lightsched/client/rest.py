@@ -1,8 +1,10 @@
 """How does a client talk to a server? REST; what was lost on the way is asked again, if that cannot do anything twice.
 
-An event that is sent again is answered UNCHANGED, since its id was fixed before. Where that is not enough (`in` with an
-id of one's own starts anew each time), the request has an `Idempotency-Key`. What has neither, such as a trigger, is
-sent again only where it is certain that nothing has arrived; otherwise `OutcomeUnknown` says so.
+A command has an `Idempotency-Key`: sent again, it is answered again and does nothing, whatever others have done to its
+event meanwhile. Of many, a key is only sent with those that need it, since each event would have to remember it: the
+others are answered UNCHANGED, as their ids were fixed before. What cannot have a key and would do something twice, such
+as a change with `in`, is sent again only where it is certain that nothing has arrived; otherwise `OutcomeUnknown` says
+so.
 """
 
 import asyncio
@@ -33,6 +35,8 @@ BASE = "/api/v1"
 CHUNK = 1_000
 """Events that are sent in one request."""
 CHUNK_BYTES = 4 * 1024 * 1024
+MOST_UNDER_A_KEY = 8
+"""Commands for one event in a request: more of them it does not remember."""
 _LONGEST_WAIT_S = 30.0
 _TO_CONNECT_S = 5.0
 _AGAIN = frozenset({502, 503, 504})
@@ -64,7 +68,7 @@ class Rest:
     async def command(self, command: Prepared) -> Result:
         """Send one command."""
         if command.op is Op.SCHEDULE:
-            answer = await self._post([command], command.body)
+            answer = await self._post([command], command.body, once=uuid4().hex)
             return self._read(answer, Result)
         query = {"tenant": command.tenant, "key": command.key}
         path = path_of(command.id)
@@ -73,7 +77,9 @@ class Rest:
             answer = await self._ask("DELETE", path, {**query, "reason": why or None})
         else:
             reason = encoded({"reason": why}) if why else b""
-            answer = await self._ask("POST", f"{path}/{command.op}", query, reason, repeatable=command.repeatable)
+            answer = await self._ask(
+                "POST", f"{path}/{command.op}", query, reason, headers={"Idempotency-Key": uuid4().hex}
+            )
         return self._read(answer, Result)
 
     async def send(self, commands: Sequence[Prepared], once: str = "") -> list[Result]:
@@ -116,20 +122,21 @@ class Rest:
     async def send_together(self, commands: Sequence[Prepared]) -> list[Result]:
         """Send all in one request."""
         body = b"[" + b",".join(command.body for command in commands) + b"]"
-        answer = await self._post(commands, body, {"atomic": "true"})
+        headers = {"Idempotency-Key": uuid4().hex} if _may_have_a_key(commands) else {}
+        repeatable = bool(headers) or all(command.repeatable for command in commands)
+        answer = await self._ask("POST", "/events", {"atomic": "true"}, body, headers=headers, repeatable=repeatable)
         return self._read(answer, Results).results
 
     async def _post(
         self,
         commands: Sequence[Prepared],
         body: bytes,
-        query: Mapping[str, Any] | None = None,
         content_type: Body = "application/json",
         once: str = "",
     ) -> bytes:
         once = once or ("" if all(command.repeatable for command in commands) else uuid4().hex)
         headers = {"Idempotency-Key": once} if once else {}
-        return await self._ask("POST", "/events", query, body, content_type, headers=headers)
+        return await self._ask("POST", "/events", None, body, content_type, headers=headers)
 
     async def deliveries(self, reading: Reading) -> AsyncGenerator[list[Delivery]]:
         """Poll, and acknowledge; without a group, go on from where the last answer ended."""
@@ -252,6 +259,24 @@ class Rest:
         except NOT_JSON as error:
             said = answer[:200].decode(errors="replace")
             raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
+
+
+def _may_have_a_key(commands: Sequence[Prepared]) -> bool:
+    """Would all of them do nothing when they come again under a key?
+
+    An event remembers only so many, and only what was carried out. A cancel that finds nothing, before its event is
+    scheduled, is not remembered: when it comes again it would find it.
+    """
+    named: Counter[tuple[str, str, str]] = Counter()
+    other = set()
+    for command in commands:
+        name = command.tenant, command.key or command.id, command.id
+        named[name] += 1
+        if command.op is not Op.SCHEDULE:
+            other.add(name)
+        elif name in other:
+            return False
+    return max(named.values(), default=0) <= MOST_UNDER_A_KEY
 
 
 def _deliveries(topic: str) -> str:
