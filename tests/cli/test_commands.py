@@ -238,6 +238,7 @@ def test_names_cannot_paint_the_terminal(cli, name, server):
         (["history", ""], 2, "lightsched: id: is empty"),
         (["update", "", "--priority", "1"], 2, "lightsched: id: is empty"),
         (["list", "--status", "done"], 2, "lightsched: status"),
+        (["watch", "--idle", "foo"], 2, "'foo' is not a duration"),
         (["frobnicate"], 2, "No such command"),
         (["inject", "/nowhere.json"], 2, "cannot read /nowhere.json"),
         (["inject", __file__], 2, "--format"),

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from lightsched import SyncClient
 from lightsched.cli.printing import relative
 from lightsched.cli.serving import _loop_factory
+from tests.api.conftest import free_port, started
 from tests.cli.conftest import program
 
 OF_A_SERVER = {
@@ -92,6 +94,27 @@ def test_ctrl_c_ends_watching_in_peace(client, server, name):
         assert watching.returncode == 0, said
         assert "Traceback" not in said
     client.cancel(name)
+
+
+def test_watching_goes_on_when_the_server_was_away(tmp_path, name):
+    port = str(free_port())
+    command = [sys.executable, "-m", "lightsched", "--server", f"http://127.0.0.1:{port}", "watch", name]
+    pipe = subprocess.PIPE
+    with ExitStack() as stack:
+        with started(tmp_path, "--port", port) as (_, address), SyncClient(address) as client:
+            client.schedule(id=name, every="200ms", topics=[name])
+            watching = stack.enter_context(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+            stack.callback(watching.kill)
+            assert "Watching" in watching.stderr.readline()
+            assert name in watching.stdout.readline()
+        assert "It is waited for" in watching.stderr.readline()
+        with started(tmp_path, "--port", port) as (_, address), SyncClient(address) as client:
+            assert watching.stderr.readline() == "lightsched: The server is back.\n"
+            client.schedule(id=f"{name}-after", in_="1ms", topics=[name])
+            assert any(f"{name}-after" in line for line in watching.stdout)
+            watching.send_signal(signal.SIGINT)
+            _, said = watching.communicate(timeout=60)
+        assert (watching.returncode, said) == (0, "")
 
 
 def test_the_environment_names_the_server(server):

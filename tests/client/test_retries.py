@@ -195,6 +195,43 @@ async def test_somebody_else_there(server):
             await through.get("x")
 
 
+AWAY = [DOWN, "refused"] * 5
+
+
+async def test_a_loop_over_deliveries_waits_for_a_server_that_was_there(server, client, name):
+    for n in range(2):
+        await client.schedule(id=f"{name}{n}", in_="1ms", key=name, topics=[name])
+    polled_and_acknowledged = [None, *AWAY, None, *AWAY]
+    async with lossy(server, *polled_and_acknowledged) as address, Client(address, retries=1) as through:
+        found = through.deliveries(name, group="g", max=1, limit=2)
+        assert [delivery.id async for delivery in found] == [f"{name}0", f"{name}1"]
+    assert [delivery async for delivery in client.deliveries(name, group="g", idle="1ms")] == []
+
+
+async def test_who_watches_misses_nothing_while_the_server_is_away(server, client, name, monkeypatch):
+    monkeypatch.setattr("lightsched.client.rest._LONGEST_WAIT_S", 0.1)
+
+    async def deliver():
+        await client.schedule(id=name, in_="1ms", topics=[name])
+
+    await client.schedule(in_="1ms", topics=[name])
+    await anext(client.deliveries(name, group="g"))
+    async with lossy(server, None, deliver, *AWAY) as address, Client(address, retries=1) as through:
+        assert [delivery.id async for delivery in through.watch(name, limit=1)] == [name]
+
+
+async def test_a_server_that_is_away_is_silent(server, client, name):
+    await client.schedule(in_="1ms", topics=[name])
+    async with lossy(server, *[None] * 2, *[DOWN] * 1_000) as address, Client(address, retries=1) as through:
+        assert len([delivery async for delivery in through.deliveries(name, group="g", idle="300ms")]) == 1
+
+
+async def test_a_server_that_never_answered_is_not_waited_for(server, name):
+    async with lossy(server, *[DOWN] * 2) as address, Client(address, retries=1) as through:
+        with pytest.raises(Unavailable):
+            await anext(through.watch(name))
+
+
 def test_pauses_grow_up_to_a_bound():
     bounds = [(retrying.FIRST_S * 2**n / 2, retrying.FIRST_S * 2**n) for n in range(5)]
     assert all(low <= (retrying.pause_s(n + 1) or 0) <= high for n, (low, high) in enumerate(bounds))

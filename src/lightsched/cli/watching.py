@@ -10,7 +10,7 @@ from lightsched.cli.definition import read_value
 from lightsched.cli.printing import console, escape, local, print_json, short
 
 if TYPE_CHECKING:
-    from lightsched.client import Delivery
+    from lightsched.client import ClientError, Delivery
 
 
 def watch(
@@ -23,9 +23,17 @@ def watch(
     idle: Annotated[str | None, typer.Option(help="Leave when none came for so long, such as 10s.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is delivered, as it happens. Only looks: without --group nobody misses anything."""
+    """Show what is delivered, as it happens. Only looks: without --group nobody misses anything.
+
+    If the server goes away meanwhile, it is waited for.
+    """
+    if idle is not None:
+        _check_idle(idle)
     try:
         with connected(context, verbatim=as_json) as client:
+            from lightsched.client.telling import tell  # noqa: PLC0415
+
+            tell(client, _say_whether_it_is_there)
             if group is None:
                 found = client.watch(topic, limit=count, idle=idle)
             else:
@@ -33,6 +41,21 @@ def watch(
             _print(found, topic, as_json=as_json, live=group is None)
     except KeyboardInterrupt:
         return
+
+
+def _check_idle(idle: str) -> None:
+    """Before anything is said, not when the first delivery is waited for."""
+    from lightsched.timing import TimingError, parse_duration  # noqa: PLC0415
+
+    try:
+        parse_duration(idle)
+    except TimingError as error:
+        raise typer.BadParameter(str(error), param_hint="--idle") from None
+
+
+def _say_whether_it_is_there(error: "ClientError | None") -> None:
+    words = "The server is back." if error is None else f"{error} It is waited for; leave with Ctrl-C."
+    typer.echo(f"lightsched: {words}", err=True)
 
 
 def _print(deliveries: "Iterator[Delivery]", topic: str, *, as_json: bool, live: bool) -> None:

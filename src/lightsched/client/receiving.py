@@ -35,7 +35,8 @@ class Receiving(Connected):
 
         They come `max` at a time, and are acknowledged together when the loop asks for what follows them. What is not
         acknowledged, because the loop or the process ended, comes again: `delivery.delivery` is then the same. The loop
-        ends by itself after `limit` of them, or when none came for `idle`.
+        ends by itself after `limit` of them, or when none came for `idle`. A server that goes away is waited for, once
+        it has answered.
         """
         async for delivery in self._deliveries(topic, group, max, limit, idle):
             yield delivery

@@ -10,6 +10,7 @@ so.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar
 from uuid import uuid4
@@ -22,6 +23,7 @@ from lightsched.client.connected import path_of
 from lightsched.client.encoding import encoded, quoted
 from lightsched.client.errors import CLOSED, ClientError, Invalid, OutcomeUnknown, ServerFailed, Unreachable, refusal
 from lightsched.client.fields import Prepared
+from lightsched.client.patience import Patience, Told
 from lightsched.client.results import Deliveries, Delivery, ReportAnswer, ReportAnswers, Result, Results
 from lightsched.client.retrying import pause_s
 from lightsched.client.transport import Reading
@@ -53,6 +55,7 @@ class Rest:
         self._server = server.rstrip("/")
         self._retries = retries
         self._timeout_s = timeout_s
+        self.told: Told = _nobody  # who wants to know when a server that is listened to goes away and comes back
         self.shapes: Mapping[type, type] = {}  # in which answers are read, where not in the one that was asked for
         if not (token.isascii() and token.isprintable()):
             raise Invalid("The token has characters that a request cannot carry: take it as it was given to you.")
@@ -140,20 +143,29 @@ class Rest:
 
     async def deliveries(self, reading: Reading) -> AsyncGenerator[list[Delivery]]:
         """Poll, and acknowledge; without a group, go on from where the last answer ended."""
-        idle_s, group = reading.idle_s, reading.group
-        wait_s = _LONGEST_WAIT_S if idle_s is None else min(idle_s, _LONGEST_WAIT_S)
-        silent_s, seen, cursor = 0.0, 0, None
-        while (idle_s is None or silent_s < idle_s) and (most := reading.next_most(seen)):
+        group, patience = reading.group, Patience(reading.idle_s, _LONGEST_WAIT_S, self.told)
+        seen, cursor = 0, None
+
+        async def poll() -> Deliveries:
+            wait_s = patience.wait_s
             query = {"group": group, "max": most, "wait": f"{int(wait_s * 1000)}ms", "cursor": cursor}
-            page = await self.poll(reading.topic, Deliveries, query, wait_s)
-            silent_s = 0.0 if page.deliveries else silent_s + wait_s
+            return await self.poll(reading.topic, Deliveries, query, wait_s)
+
+        while not patience.ends and (most := reading.next_most(seen)):
+            try:
+                page = await patience.ask(poll)
+            except ClientError:
+                if patience.ends:  # nothing has come for so long, whyever
+                    return
+                raise
+            patience.heard(something=bool(page.deliveries))
             seen += len(page.deliveries)
             if page.deliveries:
                 yield page.deliveries
             if group is None:
                 cursor = page.cursor
             elif page.deliveries:
-                await self.acknowledge(reading.topic, group, page.cursor)
+                await patience.ask(partial(self.acknowledge, reading.topic, group, page.cursor))
 
     async def poll(self, topic: str, shape: type[T], query: Mapping[str, Any], wait_s: float) -> T:
         """One long poll."""
@@ -259,6 +271,10 @@ class Rest:
         except NOT_JSON as error:
             said = answer[:200].decode(errors="replace")
             raise ServerFailed(f"The answer is not lightsched's ({error}): {said}. Is it the right address?") from None
+
+
+def _nobody(_error: ClientError | None) -> None:
+    pass
 
 
 def _may_have_a_key(commands: Sequence[Prepared]) -> bool:
