@@ -1,8 +1,9 @@
 """Does every command do what it says, for people and for programs?"""
 
 import json
+import re
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import httpx
@@ -35,6 +36,12 @@ def test_schedule_look_cancel(cli, name):
 def test_what_is_too_old_is_said_to_be_over(cli, name):
     done = cli("schedule", "--id", name, "--at", "2020-01-01T00:00:00Z")
     assert done.out == f"{name}: SCHEDULED, and already EXPIRED: its time is too long past\n"
+
+
+def test_what_is_late_is_said_to_fire_now(cli, name):
+    past = (datetime.now(UTC) - timedelta(days=2)).isoformat()
+    done = cli("schedule", "--id", name, "--at", past)
+    assert re.fullmatch(rf"{name}: SCHEDULED, was due 2 d ago \(\S+ \S+\), fires now\n", done.out)
 
 
 def test_every_option_of_schedule_reaches_the_event(cli, name, server):
@@ -200,9 +207,9 @@ def test_reporting(cli, name):
 
 def test_nodes(cli):
     shown = cli("nodes")
-    assert shown.lines[1].split()[:1] == ["node-1"]
-    assert " 0-2 " in shown.lines[1]
-    assert " scheduler, api, injector " in shown.lines[1]
+    assert shown.lines[1].split()[:2] == ["node-1", "0-2"]
+    assert all(len(line.rstrip()) <= 80 for line in shown.lines[:2])
+    assert re.fullmatch(r"node-1  \S+ on embedded, started .*: scheduler, api, injector", shown.lines[2])
     assert shown.lines[0].split("PARTITIONS")[1].split()[:5] == ["PENDING", "LAG", "IN", "FLIGHT", "FIRED/S"]
     assert only_json(cli("nodes", "--json"))[0]["partitions"] == [0, 1, 2]
 
@@ -238,7 +245,12 @@ def test_names_cannot_paint_the_terminal(cli, name, server):
         (["history", ""], 2, "lightsched: id: is empty"),
         (["update", "", "--priority", "1"], 2, "lightsched: id: is empty"),
         (["list", "--status", "done"], 2, "lightsched: status"),
+        (["schedule", "--in", "1s", "--payload", "@"], 2, "write the name of a file after the @"),
+        (["schedule", "--in", "1s", "--payload", f'"{"x" * 300_000}"'], 2, "lightsched: payload"),
         (["watch", "--idle", "foo"], 2, "'foo' is not a duration"),
+        (["list", "--server", "x"], 2, "option: --server. It goes before the command: lightsched --server"),
+        (["tenants", "list", "--token", "x"], 2, "It goes before the command: lightsched --token … tenants"),
+        (["list", "--sever", "x"], 2, "No such option: --sever"),
         (["frobnicate"], 2, "No such command"),
         (["inject", "/nowhere.json"], 2, "cannot read /nowhere.json"),
         (["inject", __file__], 2, "--format"),
@@ -248,7 +260,7 @@ def test_what_goes_wrong_is_said_with_what_to_do(cli, arguments, code, complaint
     done = cli(*arguments)
     assert done.code == code
     assert complaint in " ".join(done.err.replace("│", " ").split())
-    assert done.out == ""
+    assert (done.out, "Watching" in done.err) == ("", False)
 
 
 def test_a_server_that_is_not_there(type_in):
@@ -256,6 +268,11 @@ def test_a_server_that_is_not_there(type_in):
     assert done.code == 1
     assert "`lightsched dev` starts one" in done.err
     assert type_in("--server", "here", "get", "x").code == 2
+
+
+@pytest.mark.parametrize("more", ["/", "/api/v1", "/api/v1/"])
+def test_an_address_may_be_that_of_the_api(type_in, server, more):
+    assert type_in("--server", server + more, "nodes").code == 0
 
 
 def test_on_kafka(type_in, on_kafka, name):

@@ -34,6 +34,13 @@ def test_nobody_answers(type_in):
     assert "lightsched dev" in findings(done)["server"]["words"]
 
 
+def test_a_server_that_is_no_address_is_a_finding(type_in):
+    done = type_in("--server", "foo", "doctor", "--json")
+    assert done.code == 1
+    assert findings(done).keys() == {"settings", "data", "port", "server"}
+    assert "'foo' is no address of a server" in findings(done)["server"]["words"]
+
+
 def test_bad_settings(cli, tmp_path):
     (tmp_path / "lightsched.yml").write_text("colour: red")
     done = cli("doctor", "--json")

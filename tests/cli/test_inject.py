@@ -60,6 +60,7 @@ def test_a_file_that_cannot_be_read_injects_nothing(cli, tmp_path):
     done = cli("inject", file)
     assert (done.code, done.out) == (2, "")
     assert f"{file}, line 2: is not JSON: a comma is missing" in done.err
+    assert done.err.endswith(". Nothing was injected.\n")
 
 
 def words(lines, source):

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -115,6 +116,34 @@ def test_watching_goes_on_when_the_server_was_away(tmp_path, name):
             watching.send_signal(signal.SIGINT)
             _, said = watching.communicate(timeout=60)
         assert (watching.returncode, said) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered", "done"),
+    [
+        (["list"], "", ""),
+        (["list", "--json"], "1", ""),
+        (["schedule", "--in", "1h", "--json"], "", " The command itself was carried out."),
+        (["bulk", "pause", "--prefix", "nobody"], "1", " The command itself was carried out."),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_said_in_one_line(client, server, arguments, unbuffered, done):
+    client.schedule(id="there-is-one", in_="1h")
+    command = shlex.join([sys.executable, "-m", "lightsched", "--server", server, *arguments])
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    for to, why in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
+        left = subprocess.run(
+            f"{command} {to}", shell=True, stderr=subprocess.PIPE, text=True, check=False, env=environment
+        )
+        assert left.stderr == f"lightsched: Standard output cannot be written: {why}.{done}\n"
+        assert left.returncode == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(client, server):
+    client.schedule_many({"in": "1h"} for _ in range(2_000))
+    command = shlex.join([sys.executable, "-m", "lightsched", "--server", server, "list", "--limit", "0", "--json"])
+    left = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, text=True, check=False)
+    assert (len(left.stdout.splitlines()), left.stderr) == (1, "")
 
 
 def test_the_environment_names_the_server(server):

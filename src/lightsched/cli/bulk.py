@@ -1,13 +1,18 @@
 """How is something asked of many events at once? By a filter, as `list` has it."""
 
-from typing import Annotated, Any, cast
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.definition import pairs
 from lightsched.cli.events import COMMANDS, DueFrom, DueTo, OfLabel, OfStatus, OfType, Prefix, Reason
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, print_json
+
+if TYPE_CHECKING:
+    from lightsched.client import Counts
 
 
 def bulk(
@@ -43,6 +48,11 @@ def bulk(
         raise typer.BadParameter("say which, such as --label or --prefix, or --all")
     with connected(context, tenant) as client:
         counts = client.bulk(cast("Any", action), dry_run=dry_run, reason=reason, all=every_one, **which)
+    with nullcontext() if dry_run else carried_out():
+        _say(counts, dry_run=dry_run, as_json=as_json)
+
+
+def _say(counts: "Counts", *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json(counts)
         return

@@ -26,22 +26,14 @@ def nodes(context: typer.Context, as_json: AsJson = False) -> None:
         for node in found:
             print_json(node)
         return
-    columns = ("node", "url", "version", "log", "roles", "partitions", *LOAD, "started", "heard of")
-    rows = [
-        (
-            escape(node.id),
-            escape(node.url),
-            node.version,
-            node.log,
-            escape(", ".join(node.roles)) or NOT_SAID,
-            _ranges(node.partitions),
-            *_load(node.load),
-            relative(node.started_at),
-            relative(node.heartbeat),
-        )
-        for node in found
-    ]
-    console().print(table(columns, rows))
+    out = console()
+    columns = ("node", "partitions", *LOAD, "heard of")
+    rows = [(escape(node.id), _ranges(node.partitions), *_load(node.load), relative(node.heartbeat)) for node in found]
+    out.print(table(columns, rows))
+    for node in found:  # what does not change stands below: all in one row is too wide for a terminal
+        known = (escape(node.url), f"{node.version} on {node.log}", f"started {relative(node.started_at)}")
+        roles = escape(", ".join(node.roles)) or NOT_SAID
+        out.print(f"[bold]{escape(node.id)}[/]  {', '.join(filter(None, known))}: {roles}")
     for type_ in sorted({type_ for node in found for type_ in node.unhandled}):
         console().print(f"Nobody handles deliveries of the type {escape(type_)}: start an executor for it.")
 

@@ -7,6 +7,7 @@ import typer
 
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.events import Limit
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, escape, facts, local, print_json, short, table
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def redrive(
     with connected(context) as client:
         for id_ in ids:
             try:
-                _say(client.redrive(id_), as_json=as_json)
+                redriven = client.redrive(id_)
+                with carried_out():
+                    _say(redriven, as_json=as_json)
             except ClientError as error:
                 if len(ids) == 1:
                     raise

@@ -60,6 +60,8 @@ def read_value(option: str, text: str) -> Any:
     """
     import msgspec  # noqa: PLC0415 - after `--help`
 
+    if text == "@":
+        raise typer.BadParameter("write the name of a file after the @", param_hint=option)
     if text.startswith("@"):
         try:
             content = Path(text[1:]).read_bytes()

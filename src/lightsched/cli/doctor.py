@@ -14,6 +14,7 @@ import typer
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.printing import console, escape, print_json
 from lightsched.cli.serving import USUAL_FILE
+from lightsched.errors import LightschedError
 
 if TYPE_CHECKING:
     from lightsched.client import SyncClient
@@ -73,8 +74,11 @@ def examine(context: typer.Context, config: Path | None) -> Iterator[Finding]:
             yield broker(settings)
     if time.time() < _BEGINNING_S:
         yield Finding("clock", "bad", f"this machine thinks it is {time.ctime()}: set its clock, and let NTP keep it")
-    with connected(context) as client:
-        yield from server(client, context.obj.url)
+    try:
+        with connected(context) as client:
+            yield from server(client, context.obj.url)
+    except LightschedError as error:  # what was given is no address
+        yield Finding("server", "bad", str(error))
 
 
 def data(settings: "Settings") -> Finding:
@@ -119,7 +123,6 @@ def broker(settings: "Settings") -> Finding:
     import asyncio  # noqa: PLC0415
     import logging  # noqa: PLC0415
 
-    from lightsched.errors import LightschedError  # noqa: PLC0415
     from lightsched.log.kafka.errors import TopicsMissing  # noqa: PLC0415
     from lightsched.log.kafka.topics import check_all  # noqa: PLC0415
 

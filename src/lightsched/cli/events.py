@@ -9,6 +9,7 @@ import typer
 
 from lightsched.cli.asking import AsJson, Id, Key, Tenant, connected
 from lightsched.cli.definition import pairs
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, escape, facts, local, print_json, relative, short, status, table
 
 if TYPE_CHECKING:
@@ -153,15 +154,21 @@ def told_at(at: str | None) -> str:
 
 def say(result: "Result", *, as_json: bool) -> None:
     """What came of a command."""
-    if as_json:
-        print_json(result)
-        return
-    words = f"[bold]{escape(result.id)}[/]: {result.outcome or 'sent'}"
-    if result.next_execution is not None:
-        words += f", fires {relative(result.next_execution)} ({local(result.next_execution)})"
-    elif result.status == "EXPIRED":
-        words += ", and already EXPIRED: its time is too long past"
-    console().print(words)
+    with carried_out():
+        if as_json:
+            print_json(result)
+        else:
+            console().print(f"[bold]{escape(result.id)}[/]: {result.outcome or 'sent'}{_when(result)}")
+
+
+def _when(result: "Result") -> str:
+    due = result.next_execution
+    if due is None:
+        return ", and already EXPIRED: its time is too long past" if result.status == "EXPIRED" else ""
+    away = relative(due)
+    if not away.endswith("ago"):
+        return f", fires {away} ({local(due)})"
+    return f", was due {away} ({local(due)}), fires now"
 
 
 def _row(event: "ScheduledEvent") -> tuple[str, ...]:

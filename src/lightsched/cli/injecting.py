@@ -7,7 +7,7 @@ than a part of it in memory.
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from lightsched.cli.asking import AsJson, connected
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, print_json
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def inject(
             stream.seek(0)
             _send(context, _prepared(read(stream), stamp, bad), tenant, counts, complain, good)
     counts = +counts  # only what there is
-    _summarise(name, counts, check=check, as_json=as_json)
+    with nullcontext() if check else carried_out():
+        _summarise(name, counts, check=check, as_json=as_json)
     if counts.keys() & _BAD:
         raise typer.Exit(1)
 
@@ -167,7 +169,7 @@ def _examine(file: Path, stream: BinaryIO, read: "Read", stamp: "Stamp", complai
             for problem in problems:
                 complain(line.number, str(problem))
     except Invalid as error:
-        raise Invalid(f"{file}, {error}") from None
+        raise Invalid(f"{file}, {error} Nothing was injected.") from None
     return good, bad
 
 

@@ -6,9 +6,10 @@ neither for the server's code nor for what others need.
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO, cast
 
 import typer
+from typer.core import TyperGroup
 
 from lightsched.cli import (
     bulk,
@@ -25,14 +26,33 @@ from lightsched.cli import (
     watching,
 )
 from lightsched.cli.asking import Server
+from lightsched.cli.output import Output
 from lightsched.errors import LightschedError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
+_BEFORE = frozenset({"--server", "--token"})
+_WRONG = frozenset({"BadSettings", "Invalid", "TooLarge"})
 USUAL_SERVER = "http://127.0.0.1:8080"
 SERVING, EVENTS, PLANNING, DELIVERIES, OPERATIONS = "Servers", "Events", "Planning", "Deliveries", "Operations"
 
+
+class Program(TyperGroup):
+    """All commands, with a word to those who give an option of all of them to one."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except typer.TyperException as error:
+            option = getattr(error, "option_name", None)  # of one that there is not
+            if option in _BEFORE:
+                error.message += f". It goes before the command: lightsched {option} … {ctx.invoked_subcommand}"
+            raise
+
+
 app = typer.Typer(
     name="lightsched",
+    cls=Program,
     help="An event scheduler: hand it an event, it is delivered once, on time, to a topic.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -95,9 +115,13 @@ def root(
 
 def main() -> NoReturn:
     """Run a command; what went wrong is said in one line."""
+    stdout = sys.stdout
+    sys.stdout = cast("TextIO", Output(stdout))
     try:
         app(prog_name="lightsched")
     except LightschedError as error:
         typer.echo(f"lightsched: {error}", err=True)
-        sys.exit(WRONG_USAGE if type(error).__name__ in {"BadSettings", "Invalid"} else FAILED)
+        sys.exit(WRONG_USAGE if type(error).__name__ in _WRONG else FAILED)
+    finally:
+        sys.stdout = stdout
     sys.exit(DONE)

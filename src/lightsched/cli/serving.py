@@ -4,11 +4,14 @@ What only a server needs is imported when one is started: that takes a second, a
 """
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from lightsched.cli.output import CannotPrint
 
 if TYPE_CHECKING:
     import asyncio
@@ -90,8 +93,9 @@ def _announce(address: str, data: Path) -> None:
         f"  docs  {address}/docs",
         "Stop it with Ctrl-C.",
     )
-    typer.echo("\n".join(lines))
-    sys.stdout.flush()
+    with suppress(CannotPrint):  # it runs, whether somebody reads this or not
+        typer.echo("\n".join(lines))
+        sys.stdout.flush()
 
 
 def _flags(data: Path | None, port: int | None, host: str | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import typer
 
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.definition import read_object
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, escape, facts, print_json, short, table
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def put(
     given = read_object("RULES", rules)
     with connected(context) as client:
         tenant = client.put_tenant(name, given)
-    _say(tenant, as_json=as_json)
+    with carried_out():
+        _say(tenant, as_json=as_json)
 
 
 def _row(tenant: "Tenant") -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import typer
 
 from lightsched.cli.asking import AsJson, connected
 from lightsched.cli.definition import read_value
+from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, escape, local, print_json, short
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def report(
             error=error,
             retry_in=retry_in,
         )
-    if as_json:
-        print_json({"delivery": delivery, "status": word})
-    else:
-        console().print(f"{escape(delivery)}: reported {word}")
+    with carried_out():
+        if as_json:
+            print_json({"delivery": delivery, "status": word})
+        else:
+            console().print(f"{escape(delivery)}: reported {word}")

@@ -52,7 +52,7 @@ class Rest:
 
     def __init__(self, server: str, token: str, timeout_s: float, retries: int, app: App | None = None) -> None:
         """`app`: the server, where it is an ASGI app in this process: then nothing goes over the network."""
-        self._server = server.rstrip("/")
+        self._server = server.rstrip("/").removesuffix(BASE).rstrip("/")  # some copy it with where the API begins
         self._retries = retries
         self._timeout_s = timeout_s
         self.told: Told = _nobody  # who wants to know when a server that is listened to goes away and comes back

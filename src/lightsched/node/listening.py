@@ -1,14 +1,17 @@
 """Where does a node listen? On a socket that is bound before anything else: if that fails, nothing has begun."""
 
+import errno
 import os
 import socket
 
 from lightsched.errors import LightschedError
 from lightsched.node.settings import HttpSettings
 
+_UNDER_MAKE = "MAKELEVEL"
+
 
 class CannotListen(LightschedError):
-    """Cannot listen on {host} port {port} ({why}): give another with --port, or stop what is using it."""
+    """Cannot listen on {host} port {port} ({why}): {remedy}."""
 
 
 def bind(http: HttpSettings) -> socket.socket:
@@ -27,8 +30,18 @@ def bind(http: HttpSettings) -> socket.socket:
             listening.close()
             raise
     except OSError as error:
-        raise CannotListen(host=http.host, port=http.port, why=error.strerror or error) from None
+        why = error.strerror or error
+        raise CannotListen(host=http.host, port=http.port, why=why, remedy=_remedy(error)) from None
     return listening
+
+
+def _remedy(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "it is no address of this machine, give one with --host, such as 127.0.0.1, or 0.0.0.0 for all"
+    flag = 'make run ARGS="--port 8081"' if _UNDER_MAKE in os.environ else "--port"
+    if error.errno == errno.EACCES:
+        return f"give one above 1023 with {flag}"
+    return f"give another with {flag}, or stop what is using it"
 
 
 def address_of(listening: socket.socket) -> str:
