@@ -97,6 +97,17 @@ def test_ctrl_c_ends_watching_in_peace(client, server, name):
     client.cancel(name)
 
 
+def test_ctrl_c_is_quiet_from_the_first_moment_on():
+    """What is imported is told as it is imported: the signal comes in the middle of that."""
+    command = [sys.executable, "-X", "importtime", "-m", "lightsched", "--server", "http://127.0.0.1:9", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starting:
+        assert any("typer._click" in line for line in starting.stderr)
+        starting.send_signal(signal.SIGINT)
+        out, said = starting.communicate(timeout=60)
+    assert [line for line in said.splitlines() if not line.startswith("import time:")] == []
+    assert (out, starting.returncode in {-signal.SIGINT, 130}) == ("", True)
+
+
 def test_watching_goes_on_when_the_server_was_away(tmp_path, name):
     port = str(free_port())
     command = [sys.executable, "-m", "lightsched", "--server", f"http://127.0.0.1:{port}", "watch", name]
