@@ -112,3 +112,10 @@ def test_the_tenant_of_the_request_is_the_one_whose_events_are_meant(api, name):
 def test_a_parameter_that_a_bulk_command_does_not_know_is_refused(api):
     cancel = {"action": "cancel", "filter": {}, "dry_run": True}
     assert fields_of(is_problem(api.post("/events/bulk", json=cancel, params={"tenamt": "x"}), 400)) == {"tenamt"}
+
+
+def test_a_filter_by_labels_is_told_what_it_is_called(api):
+    body = {"action": "pause", "filter": {"labels": {"team": "blue"}}}
+    (error,) = is_problem(api.post("/events/bulk", json=body), 400)["errors"]
+    assert error["field"] == "filter.labels"
+    assert "did you mean `label`" in error["message"]

@@ -249,3 +249,9 @@ async def test_what_was_for_a_topic_that_is_nobody_elses_is_not_sent_there(own, 
     refused = is_problem(await client.post("/dead-letters/0-0/redrive"), 409)
     assert "keeps for itself" in refused["detail"]
     assert (await log.ends(log.topics.deliveries))[0] == (0, 0)
+
+
+@pytest.mark.parametrize("path", ["/dead-letters/foo", "/dead-letters/0-"])
+def test_an_id_that_is_none_is_told_what_one_looks_like(api, path):
+    for problem in (is_problem(api.get(path), 400), is_problem(api.post(f"{path}/redrive"), 400)):
+        assert problem["detail"] == "id: is no dead letter's: that is a partition and an offset, as in `0-17`"

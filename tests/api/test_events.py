@@ -224,7 +224,9 @@ def test_what_is_wrong_with_a_request_is_said_in_words(api):
         "filter": "is missing: give it",
         "colour": "is not a known field: remove it or check the spelling",
     }
-    assert "see that it matches ^[0-9]" in is_problem(api.post("/dead-letters/none/redrive"), 400)["detail"]
+    assert (
+        "a partition and an offset, as in `0-17`" in is_problem(api.post("/dead-letters/none/redrive"), 400)["detail"]
+    )
     assert is_problem(api.post("/events", content="{"), 400)["detail"] == (
         "The event is not valid JSON (it is empty, or ends too early): send one JSON object"
     )

@@ -53,7 +53,7 @@ def test_a_preview_is_ten_times_from_now_on_by_default(api):
         ({"cron": "* * * * *", "window": "nine to five"}, "window"),
         ({"cron": "* * * * *", "window": "[" * 5000}, "window"),
         ({"cron": "* * * * *", "window": '{"form": "09:00"}'}, "window.form"),
-        ({"cron": "* * * * *", "window": '{"from": "25:00"}'}, "window"),
+        ({"cron": "* * * * *", "window": '{"from": "25:00"}'}, "window.from"),
         ({"cron": "* * * * *", "from": "soon"}, "from"),
         ({"cron": "* * * * *", "n": 0}, "n"),
         ({"cron": "* * * * *", "n": 1001}, "n"),

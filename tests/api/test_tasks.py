@@ -63,6 +63,12 @@ def test_a_number_is_no_schedule_of_a_task(api):
     assert detail.startswith("schedule: must be text, not a whole number: give a time (RFC 3339), a duration")
 
 
+@pytest.mark.parametrize(("theirs", "ours"), {"payload": "task_blob", "cron": "schedule", "tenant": "user_id"}.items())
+def test_a_field_of_events_is_told_what_it_is_called_in_a_task(api, theirs, ours):
+    body = {"user_id": "u", "task_blob": 1, "schedule": "2h", theirs: "x"}
+    assert f"did you mean `{ours}`?" in is_problem(api.post("/schedule", json=body), 400)["detail"]
+
+
 def test_a_task_is_cancelled_once_and_for_all(api, name):
     id = api.post("/schedule", json=task(name, "2h")).json()["task_id"]
     which = {"task": id, "user_id": name}

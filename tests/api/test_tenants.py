@@ -113,7 +113,7 @@ def test_the_rule_stays_while_there_are_events(api, name):
         ({"weight": 0}, "weight"),
         ({"limits": {"in_flight": 0}}, "limits.in_flight"),
         ({"topics": ["not ok"]}, "topics"),
-        ({"window": {"from": "99:00"}}, "window"),
+        ({"window": {"from": "99:00"}}, "window.from"),
         ({"defaults": {"timezone": "Mars/Olympus"}}, "timezone"),
         ({"defaults": {"timeout": "soon"}}, "timeout"),
         ({"limits": {"payload": 10**9}}, "limits.payload"),
@@ -150,3 +150,8 @@ def test_rules_hold_after_a_restart(tmp_path):
             event = {"id": "e", "cron": "0 12 * * *", "tenant": "acme"}
             httpx.post(f"{address}/api/v1/events", json=event)
             assert httpx.get(f"{address}/api/v1/events/e?tenant=acme").json()["labels"] == {"owner": "acme"}
+
+
+def test_a_name_that_is_none_is_told_so_in_words(api):
+    detail = is_problem(api.get("/tenants/NOT-OK"), 400)["detail"]
+    assert detail == "name: must be lower-case letters, digits and `._-`, at most 63, letter or digit first"

@@ -3,10 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lightsched.event.check import TENANT
 from lightsched.event.errors import Problem
 
 _MOST = 20
 _MOST_NAME = 80
+_PATTERNS = {
+    f"^{TENANT.pattern}$": "must be lower-case letters, digits and `._-`, at most 63, letter or digit first",
+}
+"""What a pattern asks for, in words."""
 
 
 def problems_of(errors: Iterable[Mapping[str, Any]], what: str, skip: int = 0) -> list[Problem]:
@@ -22,6 +27,8 @@ def _name(place: Sequence[str | int]) -> str:
 def _words(error: Mapping[str, Any], what: str) -> str:
     given = error.get("ctx", {})
     match error["type"]:
+        case "extra_forbidden" if error["loc"][-2:] == ("filter", "labels"):
+            return 'is not a known field: did you mean `label`, as in `"label": ["team=blue"]`?'
         case "extra_forbidden":
             return f"is not a known {what}: remove it or check the spelling"
         case "missing":
@@ -29,7 +36,8 @@ def _words(error: Mapping[str, Any], what: str) -> str:
         case "enum" | "literal_error":
             return f"is not a known value: use {given['expected']}"
         case "string_pattern_mismatch":
-            return f"is not written as it must be: see that it matches {given['pattern']}"
+            words = _PATTERNS.get(given["pattern"])
+            return words or f"is not written as it must be: see that it matches {given['pattern']}"
         case "json_invalid":
             why = str(given["error"])
             why = "it is empty, or ends too early" if why.startswith("EOF") else why

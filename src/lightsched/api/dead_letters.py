@@ -49,7 +49,12 @@ Bounds = dict[int, tuple[int, int]]
 """Partition → the first offset, and the one after the last."""
 
 LetterId = Annotated[
-    str, Path(description="Its partition and offset", examples=["0-17"], pattern="^[0-9]{1,5}-[0-9]{1,18}$")
+    str,
+    Path(
+        description="Its partition and offset",
+        examples=["0-17"],
+        json_schema_extra={"pattern": f"^{_ID.pattern}$"},  # said here, and checked below, in words
+    ),
 ]
 
 
@@ -231,7 +236,7 @@ def _once(id: str) -> bytes:
 async def _letter(face: Face, id: str) -> Appended:
     named = _ID.fullmatch(id)
     if named is None:
-        raise invalid_field("id", "must be a partition and an offset, as in `0-17`")
+        raise invalid_field("id", "is no dead letter's: that is a partition and an offset, as in `0-17`")
     number, offset = int(named[1]), int(named[2])
     bounds = await face.node.log.ends(face.names.dead_letter)
     first, end = bounds.get(number, (0, 0))

@@ -25,16 +25,14 @@ from lightsched.engine.conditions import REVISION
 from lightsched.event.check import check
 from lightsched.event.command import FIELDS, decode
 from lightsched.event.identity import identity
-from lightsched.event.model import Event, RetrySpec, WindowSpec
+from lightsched.event.model import Event
 from lightsched.event.schema import SCHEDULES
-from lightsched.event.words import unknown, why_not_json
+from lightsched.event.words import INSIDE, unknown, why_not_json
 
 router = APIRouter(prefix=BASE + "/events/{id}", tags=["events"])
 
 _NOT_TO_CHANGE = ("op", "id", "key", "tenant", "on_conflict", "if_revision")
 _MOST_TRIES = 5
-_INSIDE = {"window": WindowSpec.__struct_encode_fields__, "retry": RetrySpec.__struct_encode_fields__}
-"""Fields that have fields of their own."""
 _object = msgspec.json.Decoder(dict[str, Raw]).decode
 _text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
@@ -124,10 +122,10 @@ def _check_names(changes: dict[str, Raw]) -> None:
     for name, change in changes.items():
         if name not in FIELDS:
             raise unknown(name, FIELDS)
-        if name in _INSIDE and bytes(change).startswith(b"{"):
+        if name in INSIDE and bytes(change).startswith(b"{"):
             for inner in _object(change):
-                if inner not in _INSIDE[name]:
-                    raise unknown(inner, _INSIDE[name], name)
+                if inner not in INSIDE[name]:
+                    raise unknown(inner, INSIDE[name], name)
 
 
 def _merged(face: Face, target: Target, current: Definition, patch: _Patch) -> Event:

@@ -57,7 +57,7 @@ _PROBLEMS = {
 }
 _SEVERAL = Refusal(AMBIGUOUS, "2 events have this id, under the keys `a`, `b`: say which with `key`.", keys=("a", "b"))
 _NO_LETTER = Refusal(NOT_FOUND, "There is no dead letter 0-17: it never was there, or the topic has dropped it.")
-_BAD_ID = "must be a partition and an offset, as in `0-17`"
+_BAD_ID = "is no dead letter's: that is a partition and an offset, as in `0-17`"
 _NOT_ITS_ID = Refusal(INVALID, f"id: {_BAD_ID}", [Problem("id", _BAD_ID)])
 _PROBLEMS_OF = {
     **dict.fromkeys((("get_event", 409), ("list_runs", 409), ("explain", 409), ("get_task", 409)), _SEVERAL),

@@ -86,7 +86,7 @@ def _read(face: Face, body: bytes) -> Tenant:
         body.decode()
         tenant = _in_bytes(_decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refused(error, Tenant.__struct_fields__, {"rule": get_args(Rule)}) from None
+        raise refused(error, Tenant.__struct_fields__, {"rule": get_args(Rule)}, body) from None
     event = Event(id="x", key="x", every="1h", topics=tenant.topics)
     fill_in(tenant, event)
     check(event, face.limits, face.now_ms)

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from lightsched.event.errors import InvalidEvent, Problem
 from lightsched.event.limits import Limits
 from lightsched.event.model import Event, Op
+from lightsched.event.part import wrong_in_retry, wrong_in_window
 from lightsched.event.schedule import backoff_of, window_of
 from lightsched.event.topics import KAFKAS_OWN, NAME
 from lightsched.timing import Cron, TimingError, parse_delay, parse_duration, parse_instant, zone
@@ -185,9 +186,15 @@ def _check_policies(event: Event, problems: list[Problem]) -> None:
         if duration is not None and duration != "60m":
             _try(problems, name, parse_duration, duration)
     if event.window is not None and not any(p.field == "timezone" for p in problems):
-        _try(problems, "window", window_of, event.window, event.timezone)
+        try:
+            window_of(event.window, event.timezone)
+        except TimingError as error:
+            problems.append(Problem(wrong_in_window(event.window, error), str(error)))
     if event.retry is not None:
-        _try(problems, "retry", backoff_of, event.retry)
+        try:
+            backoff_of(event.retry)
+        except TimingError as error:
+            problems.append(Problem(wrong_in_retry(event.retry, error), str(error)))
     if not 0 <= event.priority <= 9:
         problems.append(Problem("priority", "must be from 0 (first) to 9"))
     if event.track is False and (event.retry or event.timeout or event.until or event.overlap in ("skip", "queue")):

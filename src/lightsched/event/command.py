@@ -219,7 +219,7 @@ def _from_headers(headers: Mapping[str, bytes], value: bytes | None, limits: Lim
     try:
         return msgspec.convert(fields, Event, strict=False)
     except msgspec.ValidationError as error:
-        raise refused(error, FIELDS, CHOICES) from None
+        raise refused(error, FIELDS, CHOICES, encoder.encode(fields)) from None
 
 
 def definition_of(event: Event, appended_ms: int) -> tuple[bytes, bytes]:

@@ -3,7 +3,10 @@
 import difflib
 import re
 
+import msgspec
+
 from lightsched.event.errors import InvalidEvent, invalid
+from lightsched.event.model import RetrySpec, WindowSpec
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*?)`(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
@@ -17,6 +20,24 @@ _ESCAPES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
 )
 """Two surrogates that are a character, one that is none, or any other escape."""
+INSIDE = {"window": WindowSpec.__struct_encode_fields__, "retry": RetrySpec.__struct_encode_fields__}
+"""The names inside a field."""
+_MEANT = {
+    "data": ("payload", "task_blob"),
+    "body": ("payload", "task_blob"),
+    "payload": ("task_blob",),
+    "tz": ("timezone",),
+    "schedule": ("cron",),
+    "delay": ("in", "schedule"),
+    "when": ("at", "schedule"),
+    "time": ("at", "schedule"),
+    **dict.fromkeys(("at", "in", "cron", "every"), ("schedule",)),
+    "tenant": ("user_id",),
+}
+"""What others call it → what it is called here, in an event or in a task."""
+_DURATIONS = frozenset({"in", "every", "jitter", "look_back", "timeout", "expires_in", "retry_in", "delay", "max"})
+_ANY_NAME = "[...]"
+"""How the decoder names the place of a value, under any name."""
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -34,11 +55,12 @@ def refused(
     """A decoder's error as problems with the fields of what was sent."""
     text = str(error)
     if match := _UNKNOWN.fullmatch(text):
-        return unknown(match["name"], fields, match["path"])
+        inside = (match["path"] or "").rpartition(".")[2]
+        return unknown(match["name"], INSIDE.get(inside, ()) if inside else fields, match["path"])
     if match := _MISSING.fullmatch(text):
         return invalid(_join(match["path"], match["name"]), "is missing: give it")
     if match := _EXPECTED.fullmatch(text):
-        return invalid(match["path"] or "", f"must be {_words(match['wanted'])}, not {_words(match['got'])}")
+        return _wrong_type(match["path"] or "", match["wanted"], match["got"], sent)
     if match := _BOUND.fullmatch(text):
         return invalid(match["path"] or "", f"must be {_words(match['wanted'])} {match['bound']}")
     if match := _ENUM.fullmatch(text):
@@ -51,10 +73,36 @@ def refused(
     return invalid("", f"is not valid JSON ({why_not_json(error, sent)}): send one JSON object")
 
 
+def _wrong_type(path: str, wanted: str, got: str, sent: bytes) -> InvalidEvent:
+    hint = ""
+    if got in ("int", "float") and path.rpartition(".")[2] in _DURATIONS:
+        number = _at(sent, path)
+        hint = f': write `"{number if isinstance(number, int) and 0 < number < 1000 else 5}s"` for seconds'
+    elif path.endswith(_ANY_NAME):
+        path = path.removesuffix(_ANY_NAME)
+        values = _at(sent, path)
+        if isinstance(values, dict):
+            wrong = next((name for name, value in values.items() if not isinstance(value, str)), "")
+            path = _join(path, wrong[:80]) if wrong else path
+    return invalid(path, f"must be {_words(wanted)}, not {_words(got)}{hint}")
+
+
+def _at(sent: bytes, path: str) -> object:
+    """What was sent at a place; None if that cannot be told."""
+    try:
+        found: object = msgspec.json.decode(sent)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
 def unknown(name: str, fields: tuple[str, ...], path: str | None = None) -> InvalidEvent:
     """A field that is none of those there are."""
     name = name[:80]
-    near = difflib.get_close_matches(name, fields, 1)
+    meant = [other for other in _MEANT.get(name.lower(), ()) if other in fields]
+    near = meant or difflib.get_close_matches(name, fields, 1)
     hint = f"did you mean `{near[0]}`?" if near else "remove it or check the spelling"
     return invalid(_join(path, name), f"is not a known field: {hint}")
 

@@ -77,7 +77,7 @@ def test_milliseconds_are_read_from_text():
         ([IN, ("ls_payload_base64", b"1")], "payload_base64", "leave this header out"),
         ([IN, ("ls_window", b"09:00")], "window", "must hold JSON"),
         ([IN, ("ls_labels", b"[" * 100_000)], "labels", "nested too deeply"),
-        ([IN, ("ls_labels", b'{"a":1}')], "labels[...]", "must be text"),
+        ([IN, ("ls_labels", b'{"a":1}')], "labels.a", "must be text"),
         ([IN, ("ls_priority", b"high")], "priority", "must be a whole number"),
         ([IN, ("ls_max_runs", b"9" * 5000)], "max_runs", "too large a number"),
         ([("ls_at", b"9" * 5000)], "at", "is not a time"),

@@ -61,7 +61,7 @@ NEEDS_UNDERSTANDING = {
 @pytest.mark.parametrize(("event", "field", "_remedy"), BAD, ids=lambda value: str(value)[:60])
 def test_what_the_schema_refuses_the_decoder_refuses_too(event, field, _remedy):
     if VALID_EVENT.is_valid(event):
-        assert field in NEEDS_UNDERSTANDING, f"the schema should know about {field}"
+        assert field.partition(".")[0] in NEEDS_UNDERSTANDING, f"the schema should know about {field}"
 
 
 @pytest.mark.parametrize(
