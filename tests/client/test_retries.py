@@ -108,20 +108,23 @@ async def test_a_pause_that_is_sent_again_does_not_undo_a_resume(server, client,
     assert (await client.get(name)).status == "PAUSED"
 
 
-async def test_a_transaction_that_is_sent_again_does_not_cancel_what_it_has_scheduled(server, client, name):
+@pytest.mark.parametrize("when", [{"at": AT}, {"in_": "1h"}], ids=["at", "in"])
+async def test_what_is_sent_again_does_not_cancel_what_it_has_scheduled(server, client, name, when):
+    async with lossy(server, "lost") as address, Client(address) as through, through.transaction() as together:
+        together.cancel(name)
+        together.schedule(id=name, **when)
+    assert together.results[1].outcome is Outcome.SCHEDULED
+    assert (await client.get(name)).status == "NOT_STARTED"
     async with lossy(server, "lost") as address, Client(address) as through:
-        async with through.transaction() as together:
-            together.cancel(name)
-            together.schedule(id=name, at=AT)
-        assert (await client.get(name)).status == "NOT_STARTED"
+        await through.schedule_many([{"op": "cancel", "id": f"{name}-2"}, {"id": f"{name}-2", **when}])
+    assert (await client.get(f"{name}-2")).status == "NOT_STARTED"
+
+
+async def test_where_an_event_cannot_remember_all_of_it_the_outcome_may_be_unknown(server, client, name):
+    await client.schedule(id=name, every="1h")
     async with lossy(server, "lost") as address, Client(address) as through:
-        block = through.transaction()
-        together = await block.__aenter__()
-        together.cancel(f"{name}-in")
-        together.schedule(id=f"{name}-in", in_="1h")
         with pytest.raises(OutcomeUnknown):
-            await block.__aexit__(None, None, None)
-    assert (await client.get(f"{name}-in")).status == "NOT_STARTED"
+            await through.schedule_many([{"op": "trigger", "id": name}] * 9)
 
 
 async def test_a_transaction_may_ask_more_of_an_event_than_it_remembers(server, client, name):

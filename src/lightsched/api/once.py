@@ -17,6 +17,8 @@ from lightsched.event.identity import Identity
 
 MOST_KEY_BYTES = 255
 _HALF = 8
+_REQUEST = 5
+_PLACES = 256 ** (_HALF - _REQUEST)
 
 
 class Once:
@@ -25,6 +27,7 @@ class Once:
     def __init__(self, key: bytes, body: bytes) -> None:
         """`body`: hashed."""
         self._key = key
+        self._request = sha256(key).digest()[:_REQUEST]
         self._body = body
         self._commands: Counter[Identity] = Counter()
 
@@ -36,7 +39,7 @@ class Once:
             raise invalid(
                 "", f"{most}, and this is one more for the same event: send it in another request, under another key"
             )
-        return ONCE, sha256(b"%b\0%d" % (self._key, index)).digest()[:_HALF] + self._body
+        return ONCE, self._request + (index % _PLACES).to_bytes(_HALF - _REQUEST, "big") + self._body
 
     def id(self, tenant: str, index: int) -> str:
         """Of an event that has none."""

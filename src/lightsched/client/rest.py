@@ -71,7 +71,7 @@ class Rest:
     async def command(self, command: Prepared) -> Result:
         """Send one command."""
         if command.op is Op.SCHEDULE:
-            answer = await self._post([command], command.body, once=uuid4().hex)
+            answer = await self._post([command], command.body, always=True)
             return self._read(answer, Result)
         query = {"tenant": command.tenant, "key": command.key}
         path = path_of(command.id)
@@ -125,21 +125,27 @@ class Rest:
     async def send_together(self, commands: Sequence[Prepared]) -> list[Result]:
         """Send all in one request."""
         body = b"[" + b",".join(command.body for command in commands) + b"]"
-        headers = {"Idempotency-Key": uuid4().hex} if _may_have_a_key(commands) else {}
-        repeatable = bool(headers) or all(command.repeatable for command in commands)
-        answer = await self._ask("POST", "/events", {"atomic": "true"}, body, headers=headers, repeatable=repeatable)
+        answer = await self._post(commands, body, {"atomic": "true"}, always=True)
         return self._read(answer, Results).results
 
     async def _post(
         self,
         commands: Sequence[Prepared],
         body: bytes,
+        query: Mapping[str, Any] | None = None,
         content_type: Body = "application/json",
         once: str = "",
+        *,
+        always: bool = False,
     ) -> bytes:
-        once = once or ("" if all(command.repeatable for command in commands) else uuid4().hex)
+        """`once`: under this key. Otherwise under one of its own, `always` or where it is needed."""
+        repeatable = all(command.repeatable for command in commands)
+        if not once and (always or not repeatable) and _can_be_remembered(commands):
+            once = uuid4().hex
         headers = {"Idempotency-Key": once} if once else {}
-        return await self._ask("POST", "/events", None, body, content_type, headers=headers)
+        return await self._ask(
+            "POST", "/events", query, body, content_type, headers=headers, repeatable=repeatable or bool(once)
+        )
 
     async def deliveries(self, reading: Reading) -> AsyncGenerator[list[Delivery]]:
         """Poll, and acknowledge; without a group, go on from where the last answer ended."""
@@ -277,21 +283,9 @@ def _nobody(_error: ClientError | None) -> None:
     pass
 
 
-def _may_have_a_key(commands: Sequence[Prepared]) -> bool:
-    """Would all of them do nothing when they come again under a key?
-
-    An event remembers only so many, and only what was carried out. A cancel that finds nothing, before its event is
-    scheduled, is not remembered: when it comes again it would find it.
-    """
-    named: Counter[tuple[str, str, str]] = Counter()
-    other = set()
-    for command in commands:
-        name = command.tenant, command.key or command.id, command.id
-        named[name] += 1
-        if command.op is not Op.SCHEDULE:
-            other.add(name)
-        elif name in other:
-            return False
+def _can_be_remembered(commands: Sequence[Prepared]) -> bool:
+    """Are there no more for any event than it remembers? The server refuses the others, under a key."""
+    named = Counter((command.tenant, command.key or command.id, command.id) for command in commands)
     return max(named.values(), default=0) <= MOST_UNDER_A_KEY
 
 

@@ -1,7 +1,8 @@
 """May a command be carried out now? Only once, only while nothing has changed or runs, not too late.
 
 A command may bring a name (`once`): the event remembers the last few that it has heard, and what came of them. One that
-comes again gets the same answer and does nothing; the same name for something else is refused.
+comes again gets the same answer and does nothing; the same name for something else is refused. What came to nothing is
+not remembered and may come again, but not after what followed it in its request and was carried out.
 
 A command may say which revision it is about (`if_revision`): if the event has another one by now it is refused,
 and a new definition is too late for an event that is over or out at an executor.
@@ -21,6 +22,8 @@ MOST_HEARD = 8
 REVISION, NAME, AT_REST = "revision", "once", "idle"
 """Conditions that an answer may say were not met."""
 _NAME_BYTES = 8
+_REQUEST_BYTES = 5
+"""Of a name: of its request; the rest is its place there."""
 _NOT_DONE = frozenset({Outcome.REJECTED, Outcome.TOO_LATE, Outcome.NOT_FOUND, Outcome.QUOTA, Outcome.INVALID})
 
 
@@ -36,7 +39,17 @@ def heard_before(draft: Draft, command: Command) -> bool:
         if heard.once[:_NAME_BYTES] == command.once[:_NAME_BYTES]:
             _reject(draft, command, state, NAME, "the same key came with another body before: use a new key")
             return True
+    if any(_follows(heard.once, command.once) for heard in state.heard):
+        error = "it came to nothing before, and what followed it under the same key was carried out"
+        draft.answer(command, Outcome.TOO_LATE, state, state, error)
+        return True
     return False
+
+
+def _follows(heard: bytes, name: bytes) -> bool:
+    """Of the same request, and after it there."""
+    same = heard[:_REQUEST_BYTES] == name[:_REQUEST_BYTES] and heard[_NAME_BYTES:] == name[_NAME_BYTES:]
+    return same and heard[_REQUEST_BYTES:_NAME_BYTES] > name[_REQUEST_BYTES:_NAME_BYTES]
 
 
 def remember(draft: Draft, command: Command) -> None:

@@ -33,8 +33,8 @@ HOPS = "ls_hops"
 WHO = "ls_who"
 """Header that says who asked, for the audit."""
 ONCE = "ls_once"
-"""Header of a command that is carried out once, however often it is sent: 8 bytes that name it, then 8 that are a hash
-of what was asked under that name.
+"""Header of a command that is carried out once, however often it is sent: 8 bytes that name it (5 its request, 3 its
+place there), then 8 that are a hash of what was asked under that name.
 """
 IDLE = "ls_idle"
 """Header of a cancel that is not meant for an event of which a run is out at an executor."""

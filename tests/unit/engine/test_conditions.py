@@ -85,6 +85,19 @@ def test_what_was_refused_may_be_tried_again_under_its_name(scheduler):
     assert scheduler.post(cancel, headers=once("k")).outcome is Outcome.CANCELLED
 
 
+def test_what_was_refused_is_not_carried_out_after_what_followed_it_in_its_request(scheduler):
+    """The request is sent again: the cancel that found nothing would find what the request itself has scheduled."""
+    cancel, first, second = {"op": "cancel", "id": "e"}, once("key  \0\0\0"), once("key  \0\0\1")
+    outcomes = [scheduler.post(cancel, headers=first).outcome, scheduler.post(EVENT, headers=second).outcome]
+    assert outcomes == [Outcome.NOT_FOUND, Outcome.SCHEDULED]
+    outcomes = [scheduler.post(cancel, headers=first).outcome, scheduler.post(EVENT, headers=second).outcome]
+    assert outcomes == [Outcome.TOO_LATE, Outcome.SCHEDULED]
+    assert scheduler.status("e") is Status.NOT_STARTED
+    for another in (once("key  \0\0\2"), once("other\0\0\0"), once("key  \0\0\0", "more")):
+        assert scheduler.post({"op": "pause", "id": "e"}, headers=another).outcome is Outcome.PAUSED
+        assert scheduler.post({"op": "resume", "id": "e"}).outcome is Outcome.RESUMED
+
+
 def test_only_the_last_names_are_remembered(scheduler):
     scheduler.post({"id": "e", "every": "1h"})
     for n in range(20):
