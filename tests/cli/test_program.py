@@ -53,6 +53,29 @@ def test_it_knows_its_version_and_its_shells():
     assert offered.stdout.split() == ["preview"]
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["preview", "--tz", "Europe/Par"], ["Europe/Paris"]),
+        (["schedule", "--tz", "Antarctica/V"], ["Antarctica/Vostok"]),
+        (["list", "--status", "NOT"], ["NOT_STARTED"]),
+        (["--server", "http://127.0.0.1:1", "get", "a"], []),
+    ],
+)
+def test_a_shell_offers_what_could_be_meant(words, offered):
+    typed = {"COMP_WORDS": " ".join(["lightsched", *words]), "COMP_CWORD": str(len(words))}
+    assert program(_LIGHTSCHED_COMPLETE="complete_bash", **typed).stdout.split() == offered
+
+
+def test_a_shell_offers_ids_of_events(server, name):
+    with SyncClient(server, tenant=name) as client:
+        client.schedule_many({"id": id, "in": "1h"} for id in ("stand-up", "stay", "tea"))
+    words = ["get", "--tenant", name, "st"]
+    typed = {"COMP_WORDS": " ".join(["lightsched", *words]), "COMP_CWORD": str(len(words))}
+    offered = program(_LIGHTSCHED_COMPLETE="complete_bash", LIGHTSCHED_SERVER=server, **typed)
+    assert offered.stdout.split() == ["stand-up", "stay"]
+
+
 def on_a_terminal(*arguments, **environment):
     """What a person sees."""
     ours, theirs = pty.openpty()

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from lightsched.cli.completing import event_ids
+
 if TYPE_CHECKING:
     from lightsched.client import SyncClient
 
 RETRIES = 2
 """A person would rather know than wait."""
 
-Id = Annotated[str, typer.Argument(help="The event's id.", show_default=False)]
+Id = Annotated[str, typer.Argument(help="The event's id.", show_default=False, autocompletion=event_ids)]
 Tenant = Annotated[str, typer.Option("--tenant", help="Whose event.")]
 Key = Annotated[str | None, typer.Option("--key", help="The event's key, where it is not the id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs: one value a line.")]

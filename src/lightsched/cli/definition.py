@@ -1,11 +1,13 @@
 """What may be said about an event on the command line? Every field of its definition is an option."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from lightsched.cli.completing import zones
 
 WHEN, WHAT, HOW = "When", "What", "Policies"
 
@@ -13,16 +15,16 @@ _CALLED = {"in": "in_", "tz": "timezone", "topic": "topics", "header": "headers"
 """What the contract or an option calls a field, where that is not its keyword."""
 
 
-def option(*names: str, panel: str, says: str) -> Any:
-    """An option among others of its kind."""
-    return typer.Option(*names, help=says, rich_help_panel=panel, show_default=False)
+def option(*names: str, panel: str, says: str, offers: Callable[[str], Iterator[str]] | None = None) -> Any:
+    """An option among others of its kind. `offers`: values that begin with a text."""
+    return typer.Option(*names, help=says, rich_help_panel=panel, show_default=False, autocompletion=offers)
 
 
 At = Annotated[str | None, option(panel=WHEN, says="A time, such as 2026-11-16T09:00:00Z.")]
 In = Annotated[str | None, option("--in", panel=WHEN, says="A while from now, such as 5m.")]
 CronText = Annotated[str | None, option(panel=WHEN, says="5 or 6 fields, or @daily.")]
 Every = Annotated[str | None, option(panel=WHEN, says="A duration, such as 1h30m.")]
-Timezone = Annotated[str | None, option("--timezone", "--tz", panel=WHEN, says="Such as Europe/Paris.")]
+Timezone = Annotated[str | None, option("--timezone", "--tz", panel=WHEN, says="Such as Europe/Paris.", offers=zones)]
 StartsAt = Annotated[str | None, option(panel=WHEN, says="A recurrence begins here.")]
 EndsAt = Annotated[str | None, option(panel=WHEN, says="A recurrence ends here.")]
 MaxRuns = Annotated[int | None, option(panel=WHEN, says="A recurrence ends after so many.")]

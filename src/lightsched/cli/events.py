@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lightsched.cli.asking import AsJson, Id, Key, Tenant, connected
+from lightsched.cli.completing import event_ids, statuses
 from lightsched.cli.definition import pairs
 from lightsched.cli.output import carried_out
 from lightsched.cli.printing import console, escape, facts, local, print_json, relative, short, status, table
@@ -15,7 +16,9 @@ from lightsched.cli.printing import console, escape, facts, local, print_json, r
 if TYPE_CHECKING:
     from lightsched.client import Result, Run, ScheduledEvent
 
-OfStatus = Annotated[list[str] | None, typer.Option("--status", help="Only in this status; may be repeated.")]
+OfStatus = Annotated[
+    list[str] | None, typer.Option("--status", help="Only in this status; may be repeated.", autocompletion=statuses)
+]
 OfType = Annotated[str | None, typer.Option("--type", help="Only of this type.")]
 OfLabel = Annotated[list[str] | None, typer.Option(help="Only with this label, as name=value; repeatable.")]
 Prefix = Annotated[str, typer.Option(help="Only ids that begin with this.")]
@@ -100,7 +103,9 @@ def command(name: str) -> Callable[..., None]:
 
 def history(
     context: typer.Context,
-    id: Annotated[str | None, typer.Argument(help="The event's id; without one: what ran last.")] = None,
+    id: Annotated[
+        str | None, typer.Argument(help="The event's id; without one: what ran last.", autocompletion=event_ids)
+    ] = None,
     tenant: Tenant = "default",
     key: Key = None,
     limit: Limit = 20,

@@ -11,7 +11,8 @@ Made from the commands' own help by `make docs`.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage. `--json` prints one JSON value a line, for programs; without it tables are
 for people, in colour on a terminal (not in a pipe, nor with `NO_COLOR`). What goes wrong is said on standard error,
-with what to do about it. `lightsched --install-completion` teaches your shell the commands and their options.
+with what to do about it. `lightsched --install-completion` teaches your shell the commands and their
+options, and what could be meant: ids of events, statuses, timezones.
 """
 _SHORTENED = re.compile(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n")
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lightsched.cli.asking import AsJson, connected
+from lightsched.cli.completing import zones
 from lightsched.cli.definition import read_object
 from lightsched.cli.printing import console, escape, local, print_json, relative, table
 
@@ -17,7 +18,7 @@ def preview(
     context: typer.Context,
     cron: Annotated[str | None, typer.Argument(help="5 or 6 fields, or @daily.", show_default=False)] = None,
     every: Annotated[str | None, typer.Option(help="A duration, instead of CRON.")] = None,
-    timezone: Annotated[str, typer.Option("--timezone", "--tz", help="In which zone.")] = "UTC",
+    timezone: Annotated[str, typer.Option("--timezone", "--tz", help="In which zone.", autocompletion=zones)] = "UTC",
     window: Annotated[str | None, typer.Option(help="As JSON, as in an event.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="From when on.", show_default="now")] = None,
     n: Annotated[int, typer.Option("--n", "-n", min=1, max=1_000, help="How many.")] = 10,
