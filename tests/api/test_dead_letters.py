@@ -27,16 +27,29 @@ def topic(prefix):
 PARTITIONS = 3
 
 
-def put(api, topic, value, *headers, wanted="INVALID", home=-1):
-    """A record as a foreign producer sends it, on the first partition but its home where it comes to this."""
+def put(api, topic, value, *headers, home=-1):
+    """A record as a foreign producer sends it, on the first partition but its home where it makes no sense. It is put
+    aside, which Kafka shows a moment later.
+    """
+    before = ids(api)
+    partition = put_in(api, topic, value, *headers, home=home)
+    eventually(lambda: ids(api) - before)
+    return partition
+
+
+def ids(api):
+    return {letter["id"] for letter in letters(api, limit=200)["dead_letters"]}
+
+
+def put_in(api, topic, value, *headers, home=-1):
     for partition in set(range(PARTITIONS)) - {home}:
         body = encode(Submitted(topic, [(partition, Record(None, value, headers))]))
         response = api.post("/internal/submit", content=body, headers={"x-lightsched-hop": "1"})
         if response.status_code == 200:
             (answer,) = msgspec.msgpack.decode(response.content, type=list[Answer])
-            if answer.outcome == wanted:
+            if answer.outcome == "INVALID":
                 return partition
-    pytest.fail(f"no partition here answers {wanted}")
+    pytest.fail("no partition here answers INVALID")
 
 
 def letters(api, **parameters):
