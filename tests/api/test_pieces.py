@@ -1,6 +1,7 @@
 """The parts of the API that can be looked at without a server."""
 
 import asyncio
+import gc
 import json
 from contextlib import asynccontextmanager
 from itertools import chain
@@ -8,6 +9,7 @@ from itertools import chain
 import pytest
 
 from lightsched.api import body as body_module
+from lightsched.api.batch import Batch
 from lightsched.api.body import elements, is_array, is_ndjson, lines
 from lightsched.api.cursor import read_cursor, write_cursor
 from lightsched.api.deliveries import _poll
@@ -97,6 +99,21 @@ async def test_a_large_batch_lets_others_have_their_turn(face):
     counting.cancel()
     assert response.status_code == 201
     assert turns > 20
+
+
+async def test_what_is_refused_holds_on_to_nothing(face):
+    """Memory is free when the answer is sent, and not only when somebody has looked for garbage."""
+    nonsense = [b'{"id": 1}'] * 100
+    assert (await _many(face, [nonsense], Asked())).status_code == 207
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        await _many(face, [nonsense], Asked())
+        gc.collect()
+        assert [each for each in gc.garbage if isinstance(each, Exception | Batch)] == []
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
 
 
 async def fire(face, topic):

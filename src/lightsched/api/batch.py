@@ -39,7 +39,7 @@ class Batch:
         self._later = later
         self._collected: list[Prepared] = []
         self._handed_over: list[tuple[list[Prepared], asyncio.Task[list[Answer | LightschedError | None]]]] = []
-        self._refused: dict[int, InvalidEvent] = {}
+        self._refused: dict[int, Result | Taken] = {}
         self._count = self._bytes = 0
 
     def add(self, prepared: Prepared) -> None:
@@ -51,10 +51,13 @@ class Batch:
             self._hand_over()
 
     def refuse(self, index: int, error: InvalidEvent) -> None:
-        """One that makes no sense."""
+        """One that makes no sense. The error itself is not kept: it holds on to where it was raised, and so to all of
+        this, until somebody looks for garbage.
+        """
         self._count += 1
         self._face.node.metrics.refuse()
-        self._refused[index] = error
+        shape = Taken if self._later else Result
+        self._refused[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
 
     def _hand_over(self) -> None:
         """Tasks start in the order in which they are made, and a log appends in that order: so the order is kept."""
@@ -82,17 +85,15 @@ class Batch:
         if self._collected:
             self._hand_over()
         found = await asyncio.gather(*(task for _, task in self._handed_over))
-        shape, show = (Taken, _taken) if self._later else (Result, shown_result)
+        show = _taken if self._later else shown_result
         results: list[Result | Taken] = [_NOTHING] * self._count
         for (sent, _), some in zip(self._handed_over, found, strict=True):
             for prepared, came in zip(sent, some, strict=True):
                 results[prepared.index] = show(prepared, came)
             if turns.over():
                 await turns.rest()
-        for index, error in self._refused.items():
-            results[index] = shape(index=index, outcome=Outcome.INVALID, error=str(error), errors=error.problems)
-            if turns.over():
-                await turns.rest()
+        for index, refused in self._refused.items():
+            results[index] = refused
         if self._later:
             return await lengthy_answer(turns, "results", results, 202, {"Preference-Applied": "respond-async"})
         return await results_response(results, turns)
